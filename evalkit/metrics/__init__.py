@@ -1,0 +1,1 @@
+"""Metrics: pure functions from records to score columns, one family a file."""

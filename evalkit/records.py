@@ -1,0 +1,211 @@
+"""A run as rows and as columns: `Records` is a sequence of EvalRecord that is also a table.
+
+Iterating gives rows. Naming gives columns: texts become int32 codes over one vocabulary, so that equality
+of strings is equality of integers; null is -1 among codes, NaN among numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalkit.contracts import EvalRecord
+from evalkit.errors import BadData, NoInput
+from evalkit.reading import read
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Groups", "Lists", "Records", "RecordsLike", "load"]
+
+Codes: TypeAlias = NDArray[np.int32]
+RecordsLike: TypeAlias = "Records | Sequence[EvalRecord] | str | PathLike[str] | pd.DataFrame"
+
+_ANSWER_FIELDS = frozenset({"response", "dialog", "thinking", "ttft_ms", "total_ms", "answer_status"})
+_EVIDENCE_FIELDS = frozenset(
+    {"intent_pred", "intent_pred_all", "retrieved_doc_ids", "retrieved_doc_ids_raw", "evidence_status"}
+)
+
+
+class Lists(NamedTuple):
+    """A column of lists of texts: row i holds `codes[offsets[i]:offsets[i + 1]]`.
+
+    `offsets` has shape (n + 1,), `codes` (total,); `missing` (n,) is true where the list was null.
+    """
+
+    offsets: NDArray[np.int64]
+    codes: Codes
+    missing: NDArray[np.bool_]
+
+
+class Groups(NamedTuple):
+    """Which rows carry which label: pair j says that row `rows[j]` has `labels[codes[j]]`.
+
+    `labels` is sorted. A row without a label is in no pair, a row with several tags in several.
+    """
+
+    labels: tuple[str, ...]
+    rows: NDArray[np.int64]
+    codes: NDArray[np.int64]
+
+
+class Records(Sequence[EvalRecord]):
+    """A run, by row and by column; make one with `Records.of`."""
+
+    def __init__(self, rows: Sequence[EvalRecord], *, superseded: int = 0, torn: int = 0) -> None:
+        """Wrap rows that are known to be good."""
+        self._rows = rows
+        self._codes: dict[str, int] = {}
+        self._columns: dict[str, Codes] = {}
+        self.superseded = superseded
+        self.torn = torn
+
+    @classmethod
+    def of(cls, source: RecordsLike) -> Records:
+        """Records from a list, the path of a run, or a data frame; Records pass through.
+
+        Raises NoInput for a missing or empty file, BadData naming every line that does not hold.
+        """
+        if isinstance(source, Records):
+            return source
+        if isinstance(source, (str, PathLike)):
+            return load(source)
+        if hasattr(source, "to_dict"):
+            return cls([EvalRecord.model_validate(row) for row in _frame_rows(source)])
+        return cls(list(source))
+
+    @overload
+    def __getitem__(self, index: int) -> EvalRecord: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[EvalRecord]: ...
+    def __getitem__(self, index: int | slice) -> EvalRecord | Sequence[EvalRecord]:
+        """The record, or the records, at that place."""
+        return self._rows[index]
+
+    def __len__(self) -> int:
+        """How many records there are."""
+        return len(self._rows)
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The identity of each sample, in order."""
+        return tuple(row.key for row in self._rows)
+
+    @property
+    def vocabulary(self) -> list[str]:
+        """All texts coded so far: `vocabulary[code]` is the text."""
+        return list(self._codes)
+
+    def column(self, name: str) -> list[Any]:
+        """The values of a field, `a.b` for a field within a field; null where a record has none."""
+        head, *rest = name.split(".")
+        values = [getattr(row, head, None) for row in self._rows]
+        for part in rest:
+            values = [getattr(value, part, None) for value in values]
+        return values
+
+    def codes(self, *names: str) -> tuple[Codes, ...]:
+        """Each text column as (n,) int32 over one vocabulary; null and the empty text are -1."""
+        return tuple(self._text_codes(name) for name in names)
+
+    def lists(self, *names: str) -> tuple[Lists, ...]:
+        """Each column of lists as offsets and codes over the same vocabulary; items that are null are -1."""
+        return tuple(self._list_codes(name) for name in names)
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """A column of numbers as (n,) float64; null is NaN, true is 1."""
+        return np.array([np.nan if value is None else value for value in self.column(name)], dtype=np.float64)
+
+    def equals(self, name: str, text: str) -> NDArray[np.bool_]:
+        """Where the text column is exactly `text`, as (n,) bool."""
+        (codes,) = self.codes(name)
+        found: NDArray[np.bool_] = codes == self._codes.get(text, -2)
+        return found
+
+    def groups(self, by: str) -> Groups:
+        """The rows of each label of a column of texts, flags or tags."""
+        pairs = [
+            (row, str(label))
+            for row, value in enumerate(self.column(by))
+            for label in (value if isinstance(value, (tuple, list)) else (value,))
+            if label is not None and label != ""
+        ]
+        labels, codes = np.unique(np.array([label for _, label in pairs], dtype=object), return_inverse=True)
+        rows = np.array([row for row, _ in pairs], dtype=np.int64)
+        return Groups(tuple(labels.tolist()), rows, codes.astype(np.int64).reshape(-1))
+
+    def _code(self, text: str | None) -> int:
+        return -1 if not text else self._codes.setdefault(text, len(self._codes))
+
+    def _text_codes(self, name: str) -> Codes:
+        if name not in self._columns:
+            self._columns[name] = np.array([self._code(text) for text in self.column(name)], dtype=np.int32)
+        return self._columns[name]
+
+    def _list_codes(self, name: str) -> Lists:
+        values = self.column(name)
+        sizes = [len(value) if value else 0 for value in values]
+        offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))).astype(np.int64)
+        codes = np.array([self._code(text) for value in values for text in (value or ())], dtype=np.int32)
+        return Lists(offsets, codes, np.array([value is None for value in values], dtype=np.bool_))
+
+
+def load(path: str | PathLike[str]) -> Records:
+    """The records of a run's JSONL file, ours or one written by others with only the fields it has.
+
+    A torn last line is left out and counted in `torn`. Where a sample stands twice, the newest whose
+    answer is ok (else the newest) is kept, the others are counted in `superseded`. A line that mentions
+    no field of a channel and no status of it has that channel `skipped`: it was never asked.
+    Raises NoInput, or BadData naming every bad line.
+    """
+    reading = read(Path(path), EvalRecord, torn_tail=True)
+    if reading.faults:
+        raise BadData(reading.faults)
+    if not reading.items:
+        raise NoInput(f"{path}: found no record, wanted at least one line.")
+    rows = _newest([_asked(record) for record in reading.items])
+    return Records(rows, superseded=len(reading.items) - len(rows), torn=reading.torn)
+
+
+def _asked(record: EvalRecord) -> EvalRecord:
+    """The record with the channels that its line says nothing of marked as never asked."""
+    given = record.model_fields_set
+    skipped: dict[str, str] = {}
+    if not given & _ANSWER_FIELDS:
+        skipped["answer_status"] = "skipped"
+    if not given & _EVIDENCE_FIELDS:
+        skipped["evidence_status"] = "skipped"
+    return record.model_copy(update=skipped) if skipped else record
+
+
+def _newest(rows: Iterable[EvalRecord]) -> list[EvalRecord]:
+    """One record a sample, in the order of first appearance."""
+    kept: dict[str, EvalRecord] = {}
+    for row in rows:
+        before = kept.get(row.key)
+        if before is None or row.answer_status == "ok" or before.answer_status != "ok":
+            kept[row.key] = row
+    return list(kept.values())
+
+
+def _frame_rows(frame: Any) -> Iterable[dict[str, Any]]:
+    """The rows of a data frame, without the cells that hold nothing."""
+    for row in frame.to_dict(orient="records"):
+        yield {name: value for name, value in row.items() if not _is_nothing(value)}
+
+
+def _is_nothing(value: object) -> bool:
+    """Whether a cell is null: None, NaN, NaT or pandas' NA."""
+    return (
+        value is None
+        or type(value).__name__ in {"NAType", "NaTType"}
+        or (
+            isinstance(value, float) and value != value  # noqa: PLR0124
+        )
+    )

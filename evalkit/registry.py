@@ -1,0 +1,112 @@
+"""Names to functions: `register` gives an extension its wire name, `bind` fills its parameters in.
+
+What is stored is a `Spec(type, params)`, plain data. Built-in extensions are listed here and imported when
+first asked for; other packages announce theirs under the entry-point groups `evalkit.metric`,
+`evalkit.target`, …
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.metadata
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalkit.errors import UnknownName, UsageError
+
+__all__ = ["Spec", "bind", "lookup", "names", "register"]
+
+Function = Callable[..., Any]
+
+_BUILT_IN: dict[str, dict[str, str]] = {
+    "metric": {
+        "intent": "evalkit.metrics.intent:family",
+        "retrieval": "evalkit.metrics.retrieval:compute",
+        "behavior": "evalkit.metrics.behavior:compute",
+        "completion": "evalkit.metrics.completion:compute",
+        "tools": "evalkit.metrics.tools:compute",
+        "latency": "evalkit.metrics.latency:compute",
+    },
+    "target": {
+        "demo": "evalkit.targets.demo:demo",
+        "ragent": "evalkit.targets.ragent:ragent",
+    },
+}
+_registered: dict[tuple[str, str], Function] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A named extension and its parameters, as they are stored and sent."""
+
+    type: str
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+def register(kind: str, name: str) -> Callable[[Function], Function]:
+    """Decorate a function to be found under `name`; a second function of that name is refused."""
+
+    def add(function: Function) -> Function:
+        if _registered.get((kind, name), function) is not function or name in _BUILT_IN.get(kind, {}):
+            raise UsageError(f"{kind} {name!r} is registered twice; give the second one another name.")
+        _registered[kind, name] = function
+        return function
+
+    return add
+
+
+def names(kind: str) -> list[str]:
+    """The names known of that kind: built in first, then the registered and the installed ones."""
+    ours = list(_BUILT_IN.get(kind, {}))
+    theirs = {name for known, name in _registered if known == kind} | set(_entry_points(kind))
+    return ours + sorted(theirs - set(ours))
+
+
+def lookup(kind: str, name: str) -> Function:
+    """The function registered under that name; UnknownName lists the others."""
+    if (kind, name) in _registered:
+        return _registered[kind, name]
+    if name in _BUILT_IN.get(kind, {}):
+        module, _, attribute = _BUILT_IN[kind][name].partition(":")
+        function: Function = getattr(importlib.import_module(module), attribute)
+        return function
+    if name in _entry_points(kind):
+        loaded: Function = _entry_points(kind)[name].load()
+        return loaded
+    raise UnknownName(kind, name, names(kind))
+
+
+def bind(kind: str, spec: Spec, **resources: Any) -> Function:
+    """The extension with its parameters filled in; UsageError shows the signature when they do not fit.
+
+    `resources` (clients, judges) are passed to the functions that have a parameter of that name.
+    """
+    function = lookup(kind, spec.type)
+    signature = inspect.signature(function)
+    wanted = {
+        name: parameter
+        for name, parameter in signature.parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+    given = {name: value for name, value in resources.items() if name in wanted} | spec.params
+    unknown = sorted(set(given) - set(wanted))
+    missing = sorted(
+        name
+        for name, parameter in wanted.items()
+        if parameter.default is parameter.empty and name not in given
+    )
+    if unknown or missing:
+        found = ", ".join([f"unknown {name}" for name in unknown] + [f"missing {name}" for name in missing])
+        raise UsageError(
+            f"{kind} {spec.type!r}: parameters do not fit ({found}). Wanted: {spec.type}{signature}"
+        )
+    return functools.partial(function, **given)
+
+
+@functools.cache
+def _entry_points(kind: str) -> dict[str, importlib.metadata.EntryPoint]:
+    """What installed packages announce for that kind."""
+    return {point.name: point for point in importlib.metadata.entry_points(group=f"evalkit.{kind}")}

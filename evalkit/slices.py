@@ -1,0 +1,174 @@
+"""The one aggregator: score columns in, means with their denominators out.
+
+A score never looks at two records at once, and a tally is a sum. Sums are exact (Shewchuk's algorithm, in
+`math.fsum`), so the order of the records does not change a bit of any mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalkit.contracts import EvalRecord, Mean
+from evalkit.records import Groups, Records
+
+__all__ = ["PerSample", "Scores", "SliceMeans", "SlicedMeans", "Tally", "slice_mean", "tally"]
+
+RowScore: TypeAlias = Callable[[EvalRecord], "float | None"]
+RowFilter: TypeAlias = Callable[[EvalRecord], bool]
+
+
+class Scores(NamedTuple):
+    """A score column: `values` (n,) float64, meaningful where `counted` (n,) bool is true."""
+
+    values: NDArray[np.float64]
+    counted: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, records: Sequence[EvalRecord], score: RowScore) -> Scores:
+        """The column of a row function; a record scored None is not counted."""
+        found = [score(record) for record in records]
+        counted = np.array([value is not None for value in found], dtype=np.bool_)
+        return cls(np.array([0.0 if value is None else float(value) for value in found]), counted)
+
+    def where(self, keep: NDArray[np.bool_]) -> Scores:
+        """The same scores, counted only where `keep` is true as well."""
+        return Scores(self.values, self.counted & keep)
+
+
+class PerSample(Mapping[str, "float | None"]):
+    """Each sample's score by its key, null where it was not counted: a mapping over two arrays."""
+
+    def __init__(self, keys: Sequence[str], scores: Scores) -> None:
+        """The scores of the samples named by `keys`, in the same order."""
+        self.keys_in_order = keys
+        self.scores = scores
+        self._rows: dict[str, int] = {}
+
+    def __getitem__(self, key: str) -> float | None:
+        """The score of that sample."""
+        if not self._rows:
+            self._rows = {name: row for row, name in enumerate(self.keys_in_order)}
+        row = self._rows[key]
+        return float(self.scores.values[row]) if self.scores.counted[row] else None
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys, in the order of the records."""
+        return iter(dict.fromkeys(self.keys_in_order))
+
+    def __len__(self) -> int:
+        """How many samples there are."""
+        return len(set(self.keys_in_order))
+
+
+class Tally(NamedTuple):
+    """Sums per slice, which add up over batches: all but `labels` have shape (slices,)."""
+
+    labels: tuple[str, ...]
+    n_total: NDArray[np.int64]
+    n_counted: NDArray[np.int64]
+    total: NDArray[np.float64]
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """The mean of each slice, NaN where nothing was counted."""
+        with np.errstate(invalid="ignore"):
+            return self.total / np.where(self.n_counted > 0, self.n_counted, np.nan)
+
+
+class SliceMeans(Mapping[str, "Mean | None"]):
+    """The mean of each slice by its label, null where nothing of it was counted."""
+
+    def __init__(self, sums: Tally) -> None:
+        """The means of a tally."""
+        self.tally = sums
+
+    def __getitem__(self, label: str) -> Mean | None:
+        """The mean of that slice."""
+        try:
+            return _mean(self.tally, self.tally.labels.index(label))
+        except ValueError:
+            raise KeyError(label) from None
+
+    def __iter__(self) -> Iterator[str]:
+        """The labels, sorted."""
+        return iter(self.tally.labels)
+
+    def __len__(self) -> int:
+        """How many slices there are."""
+        return len(self.tally.labels)
+
+    def __repr__(self) -> str:
+        """As the dict of the same content."""
+        return repr(dict(self))
+
+
+class SlicedMeans(NamedTuple):
+    """What `slice_mean` returns: the four in the middle of a MetricResult, in order."""
+
+    overall: Mean | None
+    by_intent_l1: Mapping[str, Mean | None]
+    by_intent_l2: Mapping[str, Mean | None]
+    per_sample: Mapping[str, float | None]
+
+
+def slice_mean(
+    records: Sequence[EvalRecord],
+    score: RowScore | Scores,
+    where: RowFilter | NDArray[np.bool_] | None = None,
+) -> SlicedMeans:
+    """The mean of a score overall, by intent_l1, by intent_l2, and the score of each sample.
+
+    `score` is a function of one record (None: not counted) or the whole column; `where` a predicate or a
+    boolean column (n,) that narrows what is counted. A slice in which nothing counts has the mean None.
+    """
+    table = Records.of(records)
+    scores = score if isinstance(score, Scores) else Scores.of(table, score)
+    if where is not None:
+        keep = np.array([where(record) for record in table], dtype=np.bool_) if callable(where) else where
+        scores = scores.where(keep)
+    return SlicedMeans(
+        _mean(tally(table, scores), 0),
+        SliceMeans(tally(table, scores, by="intent_l1")),
+        SliceMeans(tally(table, scores, by="intent_l2")),
+        PerSample(table.keys, scores),
+    )
+
+
+def tally(records: Records, scores: Scores, *, by: str | None = None) -> Tally:
+    """The sums of a score per label of the column `by`; over all records, as one slice, without it."""
+    groups = _everything(len(records)) if by is None else records.groups(by)
+    size = len(groups.labels)
+    counted = scores.counted[groups.rows]
+    n_total = np.bincount(groups.codes, minlength=size).astype(np.int64)
+    n_counted = np.bincount(groups.codes[counted], minlength=size).astype(np.int64)
+    total = _exact_sums(groups.codes[counted], scores.values[groups.rows[counted]], n_counted)
+    return Tally(groups.labels, n_total, n_counted, total)
+
+
+def _everything(n: int) -> Groups:
+    rows = np.arange(n, dtype=np.int64)
+    return Groups(("",), rows, np.zeros(n, dtype=np.int64))
+
+
+def _exact_sums(
+    codes: NDArray[np.int64], values: NDArray[np.float64], sizes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The correctly rounded sum of the values of each code, whatever their order."""
+    in_order = values[np.argsort(codes, kind="stable")]
+    ends = np.cumsum(sizes)
+    return np.array(
+        [math.fsum(in_order[end - size : end]) for end, size in zip(ends, sizes, strict=True)],
+        dtype=np.float64,
+    )
+
+
+def _mean(sums: Tally, index: int) -> Mean | None:
+    n_counted = int(sums.n_counted[index])
+    if not n_counted:
+        return None
+    return Mean(float(sums.total[index]) / n_counted, n_counted, int(sums.n_total[index]))

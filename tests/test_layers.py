@@ -1,0 +1,161 @@
+"""Imports point down: the layer table of docs/architecture.md, held against the code."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "evalkit"
+
+LAYERS = {
+    "errors": 0,
+    "contracts": 0,
+    "kinds": 1,
+    "registry": 1,
+    "reading": 2,
+    "records": 2,
+    "cases": 2,
+    "slices": 3,
+    "stats": 3,
+    "metrics": 4,
+    "rules": 4,
+    "judges": 4,
+    "targets": 4,
+    "importers": 4,
+    "engines": 5,
+    "runner": 5,
+    "agents": 5,
+    "report": 6,
+    "service": 7,
+    "cli": 7,
+    "__main__": 8,
+}
+"""Floor of each part of the package; a part may import from its own file, and from lower floors."""
+
+SAME_FLOOR = {
+    ("records", "reading"),
+    ("cases", "reading"),
+}
+"""The few neighbours on one floor that may look at each other, in this direction only."""
+
+CLOSED = {"metrics", "rules", "judges", "targets", "importers", "engines"}
+"""Folders of siblings: a file in one may not import the file beside it (a sub-package is one sibling)."""
+
+SHARED = {"targets": {"sse", "transport", "ragent"}}
+"""Siblings that stand a step below the rest of their folder."""
+
+THIRD_PARTY = {
+    0: {"pydantic"},
+    1: set(),
+    2: {"numpy", "pyarrow", "pydantic", "pandas"},
+    3: {"numpy"},
+    4: {"numpy"},
+    5: {"numpy", "httpx"},
+    6: {"numpy", "pandas", "pyarrow", "jinja2", "rich"},
+    7: {"click", "rich", "httpx"},
+    8: set(),
+}
+"""What each floor may take from outside; the parts of EXTRA may take more."""
+
+EXTRA = {
+    "targets": {"httpx", "starlette", "uvicorn", "pydantic"},
+    "judges": {"httpx"},
+}
+
+PURE = {"metrics": {"evalkit.registry", "evalkit.rules", "httpx", "json", "pathlib"}}
+"""What a part must not import though its floor would let it."""
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        yield ".".join(part for part in parts if part != "__init__"), path
+
+
+def imports(name: str, path: Path) -> Iterator[str]:
+    """Dotted names of what a module imports, wherever in the file."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                up = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*up, base]).rstrip(".")
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def part(name: str) -> str:
+    """The part of the package that a dotted name belongs to: `evalkit.metrics.intent` → metrics."""
+    return ([*name.split("."), ""])[1]
+
+
+def folder_file(name: str) -> str:
+    return ([*name.split("."), "", ""])[2]
+
+
+MODULES = dict(modules())
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name != "evalkit"])
+def test_imports_point_down(name: str) -> None:
+    here = part(name)
+    assert here in LAYERS, f"{here} has no floor: add it to LAYERS and to docs/architecture.md"
+    for target in imports(name, MODULES[name]):
+        if target.split(".")[0] != "evalkit" or part(target) not in LAYERS:
+            continue
+        there = part(target)
+        below = LAYERS[there] < LAYERS[here] or (here, there) in SAME_FLOOR
+        assert here == there or below, f"{name} imports {target}: not below it"
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if part(name) in CLOSED])
+def test_siblings_do_not_see_each_other(name: str) -> None:
+    here, file = part(name), folder_file(name)
+    for target in imports(name, MODULES[name]):
+        if not target.startswith(f"evalkit.{here}."):
+            continue
+        there = folder_file(target)
+        allowed = there == file or there in SHARED.get(here, set())
+        assert allowed, f"{name} imports its sibling {target}"
+
+
+@pytest.mark.parametrize("name", list(MODULES))
+def test_third_party_stays_on_its_floor(name: str) -> None:
+    here = part(name)
+    allowed = THIRD_PARTY[LAYERS.get(here, 0)] | EXTRA.get(here, set())
+    for target in imports(name, MODULES[name]):
+        root = target.split(".")[0]
+        if root == "evalkit" or root in sys.stdlib_module_names:
+            continue
+        assert root in allowed, f"{name} imports {root}"
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if part(name) in PURE])
+def test_pure_parts_stay_pure(name: str) -> None:
+    for target in imports(name, MODULES[name]):
+        banned = [bad for bad in PURE[part(name)] if target == bad or target.startswith(f"{bad}.")]
+        assert not banned, f"{name} imports {target}"
+
+
+def test_there_is_no_cycle() -> None:
+    edges = {
+        name: {
+            found
+            for target in imports(name, path)
+            for found in (target, target.rpartition(".")[0])
+            if found in MODULES and found not in (name, "evalkit")
+        }
+        for name, path in MODULES.items()
+        if name != "evalkit"
+    }
+    while edges:
+        leaves = {name for name, targets in edges.items() if not targets & set(edges)}
+        assert leaves, f"an import cycle among {sorted(edges)}"
+        edges = {name: targets for name, targets in edges.items() if name not in leaves}
