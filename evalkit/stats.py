@@ -1,27 +1,58 @@
-"""How sure a mean is. Pure functions of counts and arrays; nothing in, null out."""
+"""How sure a number is, and whether two numbers differ. Pure functions of counts and arrays.
+
+Nothing in, null out: an interval of nothing is NaN, a test of nothing decides nothing. Whatever is drawn
+is drawn from a generator with a stated seed, so the same data give the same bytes on any machine.
+"""
 
 from __future__ import annotations
 
+import math
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Interval", "wilson"]
+__all__ = [
+    "Interval",
+    "benjamini_hochberg",
+    "bootstrap",
+    "cases_for_difference",
+    "cases_for_width",
+    "detectable_difference",
+    "holm",
+    "mcnemar",
+    "nearest_rank",
+    "pass_at_k",
+    "pass_hat_k",
+    "sign_flip",
+    "smallest_p",
+    "wilson",
+]
+
+Floats = NDArray[np.float64]
+
+DRAWS = 10_000
+SEED = 20_260_826
+SLACK = 1e-12
+_EXACT_FLIPS = 16
+_FLIP_DRAWS = 20_000
+_POWER_80 = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.80)
 
 
 class Interval(NamedTuple):
     """Lower and upper bounds, shape of the counts they came from; NaN where there were none."""
 
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    low: Floats
+    high: Floats
 
 
 def wilson(successes: ArrayLike, n: ArrayLike, *, confidence: float = 0.95) -> Interval:
     """The score interval of a binomial rate, without continuity correction; n = 0 gives NaN.
 
     `successes` and `n` broadcast. Equal to scipy's `binomtest(...).proportion_ci(method="wilson")`.
+    For scores between 0 and 1 that are not all 0 or 1, with their sum as `successes`, it is conservative:
+    no such score has a larger variance than a rate of the same mean.
     Source: Wilson (1927), JASA 22(158), eq. 5.
     """
     k = np.asarray(successes, dtype=np.float64)
@@ -34,3 +65,160 @@ def wilson(successes: ArrayLike, n: ArrayLike, *, confidence: float = 0.95) -> I
     low = np.where(k == 0, np.where(count == 0, np.nan, 0.0), centre - half)
     high = np.where((k == count) & (count > 0), 1.0, centre + half)
     return Interval(low, np.where(count == 0, np.nan, high))
+
+
+def bootstrap(
+    values: ArrayLike,
+    *,
+    clusters: ArrayLike | None = None,
+    confidence: float = 0.95,
+    draws: int = DRAWS,
+    seed: int = SEED,
+) -> Interval:
+    """The percentile interval of the mean of `values` (n,), resampling whole clusters.
+
+    `clusters` (n,) labels what is drawn together (repeats of a case, turns of a dialog); without it every
+    value is its own cluster. Fewer than two clusters, or values that are all the same, give NaN: the data
+    say nothing of their own spread. Source: Efron & Tibshirani (1993), chapter 13.
+    """
+    data = np.asarray(values, dtype=np.float64)
+    labels = np.arange(len(data)) if clusters is None else np.asarray(clusters)
+    _, index = np.unique(labels, return_inverse=True)
+    sizes = np.bincount(index).astype(np.float64)
+    if len(sizes) < 2 or np.ptp(data) == 0:  # noqa: PLR2004
+        return Interval(np.array(np.nan), np.array(np.nan))
+    means = _resampled_means(np.bincount(index, weights=data), sizes, draws, np.random.default_rng(seed))
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(means, [tail, 1 - tail])
+    return Interval(np.array(low), np.array(high))
+
+
+def _resampled_means(sums: Floats, sizes: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    """The mean of each of `draws` resamples of clusters, in blocks that fit the cache."""
+    n = len(sums)
+    block = max(1, 2_000_000 // n)
+    means = []
+    for start in range(0, draws, block):
+        picks = rng.integers(0, n, size=(min(block, draws - start), n))
+        means.append(sums[picks].sum(axis=1) / sizes[picks].sum(axis=1))
+    return np.concatenate(means)
+
+
+def mcnemar(worse: int, better: int) -> float:
+    """The exact two-sided p of `worse` right→wrong against `better` wrong→right flips; none gives 1.
+
+    The binomial test of a fair coin on the discordant pairs. Source: McNemar (1947), exact form.
+    """
+    n = worse + better
+    tail = sum(math.comb(n, i) for i in range(min(worse, better) + 1))
+    return min(1.0, 2 * tail / 2**n)
+
+
+def sign_flip(differences: ArrayLike, *, seed: int = SEED) -> float:
+    """The two-sided permutation p of paired `differences` (n,): is their mean zero? n = 0 gives 1.
+
+    Exact over all sign patterns up to 16 non-zero pairs, else 20,000 draws with the add-one rule; ties
+    count against a difference. Source: Fisher (1935), section 21; Phipson & Smyth (2010) for add-one.
+    """
+    moved = np.asarray(differences, dtype=np.float64)
+    moved = moved[moved != 0]
+    if len(moved) == 0:
+        return 1.0
+    seen = abs(moved.sum()) - SLACK * np.abs(moved).sum()
+    if len(moved) <= _EXACT_FLIPS:
+        signs = 1 - 2 * ((np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved))) & 1)
+        return float(np.mean(np.abs(signs @ moved) >= seen))
+    rng = np.random.default_rng(seed)
+    hits, block = 0, max(1, 2_000_000 // len(moved))
+    for start in range(0, _FLIP_DRAWS, block):
+        signs = rng.integers(0, 2, size=(min(block, _FLIP_DRAWS - start), len(moved)), dtype=np.int8) * 2 - 1
+        hits += int(np.count_nonzero(np.abs(signs @ moved) >= seen))
+    return (hits + 1) / (_FLIP_DRAWS + 1)
+
+
+def smallest_p(pairs: int) -> float:
+    """The smallest two-sided p that `pairs` differing pairs can reach: what so few cases could ever show."""
+    return min(1.0, 2.0 ** (1 - pairs))
+
+
+def holm(p: ArrayLike) -> Floats:
+    """Step-down adjusted p values, shape of `p`: the family-wise error stays under the level.
+
+    Source: Holm (1979), Scandinavian Journal of Statistics 6(2).
+    """
+    raw = np.asarray(p, dtype=np.float64)
+    order = np.argsort(raw, kind="stable")
+    scaled = raw[order] * (len(raw) - np.arange(len(raw)))
+    adjusted = np.empty_like(raw)
+    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    return adjusted
+
+
+def benjamini_hochberg(p: ArrayLike) -> Floats:
+    """Adjusted p values (q), shape of `p`: the expected share of false finds stays under the level.
+
+    Source: Benjamini & Hochberg (1995), JRSS B 57(1).
+    """
+    raw = np.asarray(p, dtype=np.float64)
+    order = np.argsort(raw, kind="stable")[::-1]
+    scaled = raw[order] * len(raw) / (len(raw) - np.arange(len(raw)))
+    adjusted = np.empty_like(raw)
+    adjusted[order] = np.minimum(np.minimum.accumulate(scaled), 1.0)
+    return adjusted
+
+
+def detectable_difference(n: int, *, discordant: float) -> float | None:
+    """The smallest true difference that `n` pairs show 4 times in 5 at the 5 % level; n = 0 gives null.
+
+    `discordant` is the share of pairs that differ (for scores that are not 0 or 1: the variance of the
+    differences). Source: Miller (2024), arXiv 2411.00640, section 5.
+    """
+    return _POWER_80 * math.sqrt(discordant / n) if n else None
+
+
+def cases_for_difference(difference: float, *, discordant: float) -> int | None:
+    """How many pairs it takes to see that `difference` 4 times in 5 at the 5 % level; 0 gives null."""
+    return math.ceil(discordant * (_POWER_80 / difference) ** 2) if difference else None
+
+
+def cases_for_width(rate: float, width: float, *, confidence: float = 0.95) -> int:
+    """How many cases make the Wilson interval of that `rate` no wider than `width`."""
+    low, high = 1, 2
+    while _width(rate, high, confidence) > width:
+        low, high = high, high * 2
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _width(rate, middle, confidence) <= width else (middle + 1, high)
+    return low
+
+
+def _width(rate: float, n: int, confidence: float) -> float:
+    interval = wilson(rate * n, n, confidence=confidence)
+    return float(interval.high - interval.low)
+
+
+def nearest_rank(values: ArrayLike, q: float) -> float | None:
+    """The `q` quantile of `values` (n,) as one of them; null when n is too small for it to mean anything.
+
+    It takes 1 / (1 - q) values: 10 for p90, 20 for p95, 100 for p99. Source: Hyndman & Fan (1996), type 1.
+    """
+    data = np.sort(np.asarray(values, dtype=np.float64))
+    if len(data) == 0 or len(data) * (1 - q) < 1 - SLACK * len(data):
+        return None
+    return float(data[math.ceil(q * len(data) - SLACK) - 1])
+
+
+def pass_at_k(n: int, successes: int, k: int) -> float | None:
+    """The chance that at least one of `k` tries out of `n` succeeds; n < k gives null.
+
+    Source: Chen et al. (2021), arXiv 2107.03374, eq. 1.
+    """
+    return None if n < k else 1 - math.comb(n - successes, k) / math.comb(n, k)
+
+
+def pass_hat_k(n: int, successes: int, k: int) -> float | None:
+    """The chance that all `k` tries out of `n` succeed; n < k gives null.
+
+    Source: Yao et al. (2024), arXiv 2406.12045, section 3.
+    """
+    return None if n < k else math.comb(successes, k) / math.comb(n, k)
