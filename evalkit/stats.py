@@ -85,9 +85,10 @@ def bootstrap(
     labels = np.arange(len(data)) if clusters is None else np.asarray(clusters)
     _, index = np.unique(labels, return_inverse=True)
     sizes = np.bincount(index).astype(np.float64)
+    sums = np.bincount(index, weights=data).astype(np.float64)
     if len(sizes) < 2 or np.ptp(data) == 0:  # noqa: PLR2004
         return Interval(np.array(np.nan), np.array(np.nan))
-    means = _resampled_means(np.bincount(index, weights=data), sizes, draws, np.random.default_rng(seed))
+    means = _resampled_means(sums, sizes, draws, np.random.default_rng(seed))
     tail = (1 - confidence) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
     return Interval(np.array(low), np.array(high))
@@ -111,7 +112,7 @@ def mcnemar(worse: int, better: int) -> float:
     """
     n = worse + better
     tail = sum(math.comb(n, i) for i in range(min(worse, better) + 1))
-    return min(1.0, 2 * tail / 2**n)
+    return min(1.0, float(2 * tail / 2**n))
 
 
 def sign_flip(differences: ArrayLike, *, seed: int = SEED) -> float:

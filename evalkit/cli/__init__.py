@@ -37,11 +37,11 @@ _IO_ERROR = 74
 class _Commands(click.Group):
     """The commands, each imported when it is asked for."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 click's signature
         """The names, main job first."""
         return list(_COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """The command of that name."""
         if cmd_name not in _COMMANDS:
             return None
@@ -69,20 +69,22 @@ def main() -> None:
     """Run the command line and end the process with the right exit code."""
     try:
         commands.main(standalone_mode=False)
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+    except (click.exceptions.Exit, click.ClickException) as done:
+        _leave(done)
     except (KeyboardInterrupt, click.Abort):
         _end("interrupted; what was recorded stays", _INTERRUPTED)
-    except EvalkitError as error:
-        _end(str(error), error.exit_code)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_IO_ERROR)
-    except OSError as error:
-        _end(str(error), _IO_ERROR)
+    except (EvalkitError, OSError) as error:
+        _end(str(error), getattr(error, "exit_code", _IO_ERROR))
+
+
+def _leave(done: click.exceptions.Exit | click.ClickException) -> None:
+    """End as click asks: with a usage message where there is one."""
+    if isinstance(done, click.ClickException):
+        done.show()
+    sys.exit(done.exit_code)
 
 
 def _end(message: str, code: int) -> None:
