@@ -15,7 +15,7 @@ import click
 from evalkit import __version__
 from evalkit.errors import EvalkitError
 
-__all__ = ["main"]
+__all__ = ["commands", "main"]
 
 _COMMANDS = {
     "eval": "job",
