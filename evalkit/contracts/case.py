@@ -103,8 +103,7 @@ class Case(Frozen):
     """
 
     sample_id: SampleId = Field(validation_alias=AliasChoices("sample_id", "query_id", "id"))
-    """The case's name, unique in its eval set; a whole number is read as its digits. Also read from
-    `query_id`, `id`."""
+    """The case's name, unique in its eval set, a text or a whole number; also read from `query_id`, `id`."""
     query: str = Field(default="", validation_alias=AliasChoices("query", "user_input", "question"))
     """The user's question; also read from `user_input`, `question`."""
     messages: Annotated[tuple[UserTurn, ...], NullAsEmpty] = ()

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from evalkit.errors import BadData, Fault, NoInput
 from evalkit.reading.decoding import MAX_LINE_BYTES, decode, json_value, shown
 
-__all__ = ["Line", "Reading", "document", "fit", "lines", "parse", "read"]
+__all__ = ["Line", "Reading", "document", "fit", "lines", "opened", "parse", "read"]
 
 _ModelT = TypeVar("_ModelT", bound=BaseModel)
 _MAX_NAME = 80
@@ -52,7 +53,7 @@ def lines(path: Path, *, max_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:
     Raises NoInput where the file cannot be read, BadData at a line of more than `max_bytes`: what comes
     after it is not read, because such a line may have no end.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         number, offset = 0, 0
         while raw := file.readline(max_bytes + 2):
             number += 1
@@ -64,7 +65,8 @@ def lines(path: Path, *, max_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:
             offset += len(raw)
 
 
-def _opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> BufferedReader:
+    """The file, open for its bytes; NoInput where it cannot be."""
     try:
         return path.open("rb")
     except FileNotFoundError:
@@ -75,7 +77,7 @@ def _opened(path: Path) -> BinaryIO:
 
 def document(path: Path) -> Any:
     """The JSON value that the whole file is, as strictly as a line; NoInput or BadData where it is none."""
-    with _opened(path) as file:
+    with opened(path) as file:
         raw = file.read(MAX_LINE_BYTES + 1)
     if len(raw) > MAX_LINE_BYTES:
         raise BadData([Fault(str(path), 1, "file", f"more than {MAX_LINE_BYTES:,} bytes", "a smaller file")])
