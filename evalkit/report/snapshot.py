@@ -23,7 +23,7 @@ from evalkit.errors import BadData, Fault, UsageError
 from evalkit.reading import decode
 from evalkit.records import Records
 
-__all__ = ["TEXTS", "MetricFacts", "Snapshot", "from_json", "snapshot", "to_json"]
+__all__ = ["MetricFacts", "Snapshot", "from_json", "snapshot", "to_json"]
 
 TEXTS = (
     "sample_id",
