@@ -153,7 +153,10 @@ def mcnemar(worse: int, better: int) -> float:
     The binomial test of a fair coin on the discordant pairs. Source: McNemar (1947), exact form.
     """
     n = worse + better
-    tail = sum(math.comb(n, i) for i in range(min(worse, better) + 1))
+    term = tail = 1
+    for i in range(1, min(worse, better) + 1):
+        term = term * (n - i + 1) // i
+        tail += term
     return min(1.0, float(2 * tail / 2**n))
 
 

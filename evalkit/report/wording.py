@@ -1,0 +1,58 @@
+"""The only way a number of a comparison or a gate is put into words, so that it reads the same everywhere."""
+
+from __future__ import annotations
+
+from evalkit.report.snapshot import MetricFacts
+
+__all__ = ["difference", "number", "probability", "span_of", "times"]
+
+NOTHING = "–"
+_TINY = 0.0001
+_DIGITS = 4
+
+
+def number(value: float | None, metric: str, facts: MetricFacts | None) -> str:
+    """A mean or a threshold: `83.33%`, `412 ms`, `0.8333`; a dash for null. Never rounded up to a whole."""
+    if value is None:
+        return NOTHING
+    if facts is not None and facts.is_pct:
+        return f"{_short(100 * value)}%"
+    return f"{_short(value)} ms" if metric.endswith("_ms") else _short(value)
+
+
+def difference(value: float | None, metric: str, facts: MetricFacts | None) -> str:
+    """A difference with its sign, in points where the means are percentages: `-5 points`, `+12.5 ms`."""
+    if value is None:
+        return NOTHING
+    sign = "+" if value > 0 else ""
+    if facts is not None and facts.is_pct:
+        return f"{sign}{_short(100 * value)} points"
+    return sign + number(value, metric, None)
+
+
+def span_of(low: float | None, high: float | None, metric: str, facts: MetricFacts | None) -> str:
+    """An interval of differences: `-9.5 to +1.2 points`; a dash where there is none."""
+    if low is None or high is None:
+        return NOTHING
+    first, last = difference(low, metric, facts), difference(high, metric, facts)
+    return f"{first.removesuffix(' points').removesuffix(' ms')} to {last}"
+
+
+def probability(value: float | None) -> str:
+    """A p or q value: `0.0625`, `< 0.0001`; a dash for null."""
+    if value is None:
+        return NOTHING
+    return "< 0.0001" if value < _TINY else _short(value)
+
+
+def times(n: int, noun: str) -> str:
+    """A count with its noun: `1 case`, `20 cases`."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def _short(value: float) -> str:
+    """Four significant digits, no exponent, no zeros at the end, no sign before a zero."""
+    if value == 0:
+        return "0"
+    text = f"{value:.{_DIGITS}g}"
+    return f"{float(text):.0f}" if "e+" in text else text if "e" not in text else f"{value:.8f}".rstrip("0")
