@@ -38,7 +38,7 @@ _FLIPS_TO_SUSPECT = 2
 class Change:
     """One metric over one slice (`slice` is empty overall) in two runs; means are over `n_common` pairs.
 
-    `n_common` samples count in both runs, `n_cases` cases have them, `lost` samples count in the base alone.
+    `bounded`: every score of the metric lies in 0–1. `n_common` samples count in both runs, `n_cases` cases have them, `lost` samples count in the base alone.
     `ci_low` and `ci_high` bound run minus base (95 %, paired bootstrap over cases; never of zero width; null
     where the data set no bounds). `worse` and `better` are the cases that moved so, `fallible` those that
     could get worse, `spread` the share that moved (for what is no rate: the variance of the moves). `p` is
@@ -51,6 +51,7 @@ class Change:
     dimension: str
     slice: str
     facts: MetricFacts
+    bounded: bool
     n_common: int
     n_cases: int
     lost: int
@@ -181,6 +182,7 @@ def _change(cases: _Cases, metric: _Metric, *, place: tuple[str, str], effort: E
         dimension=place[0],
         slice=place[1],
         facts=facts,
+        bounded=metric.bounded,
         n_common=int(cases.samples.sum()),
         n_cases=len(moved),
         lost=int(cases.lost.sum()),

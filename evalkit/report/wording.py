@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evalkit.report.snapshot import MetricFacts
 
-__all__ = ["difference", "number", "probability", "span_of", "times"]
+__all__ = ["difference", "number", "percentage", "probability", "span_of", "times"]
 
 NOTHING = "–"
 _TINY = 0.0001
@@ -16,8 +16,13 @@ def number(value: float | None, metric: str, facts: MetricFacts | None) -> str:
     if value is None:
         return NOTHING
     if facts is not None and facts.is_pct:
-        return f"{_short(100 * value)}%"
+        return percentage(value)
     return f"{_short(value)} ms" if metric.endswith("_ms") else _short(value)
+
+
+def percentage(share: float) -> str:
+    """A share in 0–1: `83.33%`."""
+    return f"{_short(100 * share)}%"
 
 
 def difference(value: float | None, metric: str, facts: MetricFacts | None) -> str:
