@@ -109,7 +109,7 @@ async def _exchange(
         seen.error = error.error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         seen.error = _broken(error, seen)
-    seen.ended_at = time.perf_counter()
+    seen.ended_at = seen.stamps.ended_at or time.perf_counter()
     return seen
 
 

@@ -11,7 +11,7 @@ import contextlib
 import os
 import urllib.parse
 from collections.abc import AsyncIterator
-from typing import Literal
+from typing import Literal, get_args
 
 from evalkit.errors import UsageError
 from evalkit.kinds import Ask
@@ -52,6 +52,8 @@ async def ragent(  # noqa: PLR0913 - the parameters of a target are its configur
     `agent_streams` says how many dialogs it is given at once. With `evidence` off that channel is skipped.
     Raises UsageError without a login, or where the login is refused or the service cannot be reached.
     """
+    if engine not in get_args(Engine):
+        raise UsageError(f"ragent: found engine {engine!r}, wanted one of {', '.join(get_args(Engine))}.")
     address = base_url or os.environ.get("RAGENT_BASE_URL") or _HOME
     if urllib.parse.urlsplit(address).username:
         raise UsageError("ragent: found a login in the address; wanted RAGENT_USERNAME and RAGENT_PASSWORD.")
