@@ -1,7 +1,13 @@
 """Ragent 1.x as a target: the answer stream first, then the evidence endpoint, one observation a case.
 
 Each channel keeps its own status, error, attempts and timings. Documents come from the answer's own stream
-where it names its sources, else from the evidence endpoint; intents always from the latter.
+where it names its sources, else from the evidence endpoint; intents always from the latter. In a dialog the
+evidence is that of the first question.
+
+Beside the kinds of error of every exchange there are `rejected`, `cancelled`, `incomplete` (the stream ended
+without a closing event), `stream_error` (an `error` event), `bad_event`, `bad_evidence`, `login` and
+`rate_limited`. Flags: `buffered_stream`, `lone_surrogate`, `unclean_end`, `max_iterations`, `bad_sources`,
+`bad_state`, `evidence_mismatch`, `secret_in_answer`.
 """
 
 from __future__ import annotations
