@@ -17,11 +17,13 @@ LAYERS = {
     "contracts": 0,
     "kinds": 1,
     "registry": 1,
+    "schema": 1,
     "reading": 2,
     "records": 2,
     "cases": 2,
     "slices": 3,
     "stats": 3,
+    "planning": 3,
     "metrics": 4,
     "rules": 4,
     "judges": 4,
@@ -40,6 +42,7 @@ LAYERS = {
 SAME_FLOOR = {
     ("records", "reading"),
     ("cases", "reading"),
+    ("planning", "stats"),
 }
 """The few neighbours on one floor that may look at each other, in this direction only."""
 
