@@ -19,6 +19,7 @@ reason = "the supplier's manual is being rewritten"
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -116,8 +117,11 @@ class Policy:
         return labels.get(label, labels.get(EVERY))
 
 
-def read(path: Path) -> Policy:
-    """The policy in the table [gate] of a TOML file; NoInput without the file, UsageError for what is amiss."""
+def read(path: Path, *, needed: bool = True) -> Policy:
+    """The policy in the table [gate] of a TOML file; NoInput without the file, UsageError for what is amiss.
+
+    Unless the table is `needed`, a file without one has the empty policy.
+    """
     try:
         raw = path.read_bytes()
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
@@ -126,9 +130,11 @@ def read(path: Path) -> Policy:
         found = tomllib.loads(raw.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: found no TOML ({error}), wanted a file with the table [gate].") from None
-    if "gate" not in found:
-        raise UsageError(f"{path}: found the tables {sorted(found)}, wanted [gate].")
-    return parse(found["gate"], where=f"{path}: gate")
+    if "gate" in found:
+        return parse(found["gate"], where=f"{path}: gate")
+    if needed or difflib.get_close_matches("gate", found):
+        raise UsageError(f"{path}: found {', '.join(sorted(found)) or 'nothing'}, wanted the table [gate].")
+    return Policy()
 
 
 def parse(found: Mapping[str, Any], *, where: str = "gate") -> Policy:
