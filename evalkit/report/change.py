@@ -83,10 +83,10 @@ class Change:
 
         For rates never less than what the fewest flips that can decide add up to.
         """
-        known = detectable_difference(self.n_cases, discordant=self.spread)
-        if known is None or not self.facts.is_rate:
-            return known or None
-        return max(known, FEWEST / self.n_cases) if self.n_cases >= FEWEST else None
+        known = detectable_difference(self.n_cases, discordant=self.spread) or 0.0
+        if self.facts.is_rate:
+            known = max(known, FEWEST / max(self.n_cases, 1))
+        return known if known and not (self.bounded and known > 1) else None
 
     @property
     def cases_needed(self) -> int | None:

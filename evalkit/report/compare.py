@@ -47,12 +47,13 @@ class Comparison:
 
     `n_common` samples are paired; keys that are not stand in `added`, `removed` and `changed`, those paired
     under another key in `renamed`. What could not be compared stands in `refusals`, and has no change.
-    `family` is how many changes could be decided at all: so many tests Holm corrects for.
+    `family_wise`: verdicts go by Holm, else by q. `family` is how many changes could be decided at all: so many tests Holm corrects for.
     """
 
     base_id: str
     run_id: str
     alpha: float
+    family_wise: bool
     n_common: int
     changes: tuple[Change, ...]
     flips: tuple[Flip, ...]
@@ -103,6 +104,7 @@ def compare(
         base_id=base.run_id,
         run_id=run.run_id,
         alpha=alpha,
+        family_wise=family_wise,
         n_common=len(pairs.base),
         changes=judgement,
         flips=tuple(

@@ -98,15 +98,13 @@ def _complete(which: str, snap: Snapshot) -> Check:
     n, planned = len(snap.samples), snap.planned
     if snap.complete:
         return Check(
-            name="complete", n=n, verdict=PASS, reason=f"the {which} has all of its {times(n, 'sample')}"
+            name="complete", slice=which, n=n, verdict=PASS, reason=f"all {times(n, 'sample')} are there"
         )
-    if not snap.eval_set_sha256:
-        return _doubtful(
-            "complete", n, f"the {which} has no manifest: nobody knows whether all samples are there"
-        )
-    return _doubtful(
-        "complete", n, f"the {which} is not complete: {n} of {times(planned, 'sample')}; resume it"
-    )
+    if snap.eval_set_sha256:
+        reason = f"{n:,} of {times(planned, 'planned sample')} are there, or the run did not end; resume it"
+    else:
+        reason = "there is no manifest: nobody knows whether all samples are there"
+    return Check(name="complete", slice=which, n=n, verdict=CANNOT_DECIDE, reason=reason)
 
 
 def _comparable(comparison: Comparison, ground: Ground) -> Check:

@@ -56,12 +56,12 @@ def _reason(change: Change, verdict: Direction, *, alpha: float, family_wise: bo
         return f"nothing is counted in both; the run lost {times(change.lost, 'sample')}"
     if verdict == "same":
         return f"no case moved; {_sight(change)}"
-    correction = ("Holm", change.p_holm) if family_wise else ("false-find control", change.q)
     tested = f"p = {probability(change.p)}"
     if change.reachable_p > alpha:
-        reach = f"{times(change.worse + change.better, 'moved case')} reach {probability(change.reachable_p)} at best"
-        return f"too few cases to decide: {tested}, {reach}, wanted at most {alpha:g}"
-    tested += f", {probability(correction[1])} after {correction[0]}"
+        moved, best = times(change.worse + change.better, "moved case"), probability(change.reachable_p)
+        return f"too few cases to decide: {tested}, with {moved} {best} at best, wanted at most {alpha:g}"
+    name, adjusted = ("Holm", change.p_holm) if family_wise else ("false-find control", change.q)
+    tested += f", {probability(adjusted)} after {name}"
     if verdict == "undecided":
         return f"not decided: {tested}, wanted at most {alpha:g}; {_sight(change)}"
     return f"{tested}, at most {alpha:g}"

@@ -14,7 +14,7 @@ from evalkit.report.coverage import SLACK, Ground, coverage, doubt
 from evalkit.report.policy import EVERY
 from evalkit.report.snapshot import MetricFacts
 from evalkit.report.verdict import CANNOT_DECIDE, PASS, REGRESSION, Check
-from evalkit.report.wording import number
+from evalkit.report.wording import difference, number
 
 __all__ = ["nearest", "threshold_checks"]
 
@@ -100,18 +100,18 @@ def _held(ground: Ground, aim: _Aim, facts: MetricFacts) -> Check:
     counted = ~np.isnan(scores) if aim.rows is None else ~np.isnan(scores) & aim.rows
     n = int(counted.sum())
     mean = math.fsum(scores[counted]) / n
-    over = mean - aim.wanted
-    holds = over <= SLACK if facts.lower_is_better else over >= -SLACK
-    found = number(mean, aim.metric, facts)
+    short = (mean - aim.wanted) if facts.lower_is_better else (aim.wanted - mean)
+    holds = short <= SLACK
+    miss = difference(short, aim.metric, facts).removeprefix("+")
     return Check(
         name="threshold",
         metric=aim.metric,
         slice=aim.slice,
         found=mean,
         wanted=aim.wanted,
-        found_text=found,
+        found_text=number(mean, aim.metric, facts, apart_from=None if holds else aim.wanted),
         wanted_text=_bound(aim, facts),
         n=n,
         verdict=PASS if holds else REGRESSION,
-        reason=f"{found}, wanted {_bound(aim, facts)}",
+        reason=f"{_bound(aim, facts)} holds" if holds else f"{miss} off {_bound(aim, facts)}",
     )

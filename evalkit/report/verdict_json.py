@@ -45,6 +45,7 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
         "base_id": comparison.base_id,
         "run_id": comparison.run_id,
         "alpha": comparison.alpha,
+        "family_wise": comparison.family_wise,
         "n_common": comparison.n_common,
         "family": comparison.family,
         "refusals": [refusal._asdict() for refusal in comparison.refusals],

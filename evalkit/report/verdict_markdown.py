@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from evalkit.report.change import Change
 from evalkit.report.compare import Comparison, Flip
 from evalkit.report.markdown import span
 from evalkit.report.verdict import Check, Verdict
-from evalkit.report.verdict_rows import ChangeRow, change_row, flips_by_metric, moved_slices, overall_changes
+from evalkit.report.verdict_rows import change_row, flips_by_metric, moved_slices, overall_changes
 
 __all__ = ["verdict_markdown"]
 
@@ -67,14 +68,15 @@ def _failing(checks: Sequence[Check]) -> Iterator[Sequence[str]]:
 
 def _check(check: Check) -> Sequence[str]:
     cells = (check.title, check.found_text, check.wanted_text, str(check.n))
-    return (*(span(cell) for cell in cells), span(check.reason, _SENTENCE))
+    return tuple(_cell(cell) for cell in (*cells, check.reason))
 
 
 def _compared(comparison: Comparison) -> Iterator[_Table]:
-    head = ("Metric", "Base", "Run", "Change", "95 % interval", "p", "adjusted", "n", "worse/better", "")
+    adjusted = "p after Holm" if comparison.family_wise else "q"
+    head = ("Metric", "Base", "Run", "Change", "95 % interval", "p", adjusted, "Cases worse/better", "")
     whole, slices = overall_changes(comparison), moved_slices(comparison)
-    yield _Table("Overall", head, (_change(change_row(change)) for change in whole), len(whole))
-    yield _Table("Slices that moved", head, (_change(change_row(change)) for change in slices), len(slices))
+    yield _Table("Overall", head, _changes(comparison, whole), len(whole))
+    yield _Table("Slices that moved", head, _changes(comparison, slices), len(slices))
     for metric, flips in flips_by_metric(comparison).items():
         worse = [flip for flip in flips if flip.worse]
         title = f"{span(metric)}: {len(worse)} right → wrong, {len(flips) - len(worse)} wrong → right"
@@ -82,14 +84,15 @@ def _compared(comparison: Comparison) -> Iterator[_Table]:
         yield _Table(title, columns, map(_flip, flips), len(flips))
 
 
-def _change(row: ChangeRow) -> Sequence[str]:
-    return (span(row.name), *row[1:])
+def _changes(comparison: Comparison, changes: Sequence[Change]) -> Iterator[Sequence[str]]:
+    rows = (change_row(change, comparison) for change in changes)
+    return ((_cell(row.name), *row[1:]) for row in rows)
 
 
 def _flip(flip: Flip) -> Sequence[str]:
     texts = (flip.query, flip.intent_l2, flip.base_pred, flip.run_pred, flip.base_response, flip.run_response)
     sign = "❌ " if flip.worse else "✅ "
-    return (sign + span(flip.key), *(span(text or "", _ANSWER) for text in texts))
+    return (sign + _cell(flip.key), *(_cell(text or "", _ANSWER) for text in texts))
 
 
 def _written(table: _Table, *, room: int) -> str:
@@ -110,7 +113,12 @@ def _written(table: _Table, *, room: int) -> str:
 
 
 def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', PIPE) for cell in cells)} |"
+    return f"| {' | '.join(cells)} |"
 
 
-PIPE = "\\|"
+def _cell(text: str, limit: int = _SENTENCE) -> str:
+    """The text as one code span in a table; a pipe gives way to one that looks like it.
+
+    An escaped pipe would not do: after a backslash of the text's own it ends the cell, and the span with it.
+    """
+    return span(text.replace("|", "│"), limit)

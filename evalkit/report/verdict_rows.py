@@ -15,7 +15,7 @@ _RANK = {"worse": 0, "better": 2, "undecided": 3, "same": 4}
 
 
 class ChangeRow(NamedTuple):
-    """A change in words, cell by cell."""
+    """A change in words, cell by cell; `moved` is the cases that got worse and better of all."""
 
     name: str
     base: str
@@ -24,26 +24,24 @@ class ChangeRow(NamedTuple):
     interval: str
     p: str
     adjusted: str
-    n: str
     moved: str
     verdict: str
 
 
-def change_row(change: Change) -> ChangeRow:
-    """The cells of a change; `adjusted` is the Holm p where there is one, else q."""
+def change_row(change: Change, comparison: Comparison) -> ChangeRow:
+    """The cells of a change; `adjusted` is what the verdicts of the comparison go by: the Holm p, or q."""
     metric, facts = change.metric, change.facts
-    adjusted = change.q if change.p_holm is None else change.p_holm
+    adjusted = change.p_holm if comparison.family_wise else change.q
     return ChangeRow(
-        name=metric if change.dimension == OVERALL else f"{metric} {change.dimension}={change.slice}",
+        name=metric if change.dimension == OVERALL else f"{metric} {change.slice}",
         base=number(change.base_mean, metric, facts),
         run=number(change.run_mean, metric, facts),
         delta=difference(change.delta, metric, facts),
         interval=span_of(change.ci_low, change.ci_high, metric, facts),
         p=probability(change.p),
         adjusted=probability(adjusted),
-        n=f"{change.n_common:,}",
-        moved=f"{change.worse}/{change.better}",
-        verdict=f"{change.verdict}, suspect" if change.suspect else change.verdict,
+        moved=f"{change.worse}/{change.better} of {change.n_cases:,}",
+        verdict="suspect" if change.suspect else change.verdict,
     )
 
 

@@ -16,8 +16,8 @@ from evalkit.report.change import Change
 from evalkit.report.compare import Comparison, Flip
 from evalkit.report.text import one_line
 from evalkit.report.verdict import Check, Verdict
-from evalkit.report.verdict_rows import change_row, flips_by_metric, moved_slices, overall_changes
-from evalkit.report.wording import times
+from evalkit.report.verdict_rows import ChangeRow, change_row, flips_by_metric, moved_slices, overall_changes
+from evalkit.report.wording import NOTHING, times
 
 __all__ = ["comparison_view", "verdict_view"]
 
@@ -71,26 +71,33 @@ def _checks(title: str, checks: Sequence[Check]) -> Iterator[RenderableType]:
 
 
 def _compared(comparison: Comparison) -> Iterator[RenderableType]:
-    yield from _changes("overall", overall_changes(comparison), rows=None)
-    yield from _changes("slices that moved", moved_slices(comparison), rows=SHOWN)
+    yield from _changes("overall", comparison, overall_changes(comparison), rows=None)
+    yield from _changes("slices that moved", comparison, moved_slices(comparison), rows=SHOWN)
 
 
-def _changes(title: str, changes: Sequence[Change], *, rows: int | None) -> Iterator[RenderableType]:
+def _changes(
+    title: str, comparison: Comparison, changes: Sequence[Change], *, rows: int | None
+) -> Iterator[RenderableType]:
     if not changes:
         return
+    adjusted = "Holm" if comparison.family_wise else "q"
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
-    for name in (title, "base>", "run>", "change>", "p>", "adj.>", "n>", "w/b>", ""):
-        table.add_column(
-            name.removesuffix(">"), justify="right" if name.endswith(">") else "left", overflow="fold"
-        )
+    table.add_column(title, overflow="fold", min_width=12)
+    for name in ("base → run", "change, 95 %", "p", adjusted, "worse/better"):
+        table.add_column(name, justify="right", overflow="fold")
+    table.add_column("", no_wrap=True)
     for change in changes[:rows]:
-        row = change_row(change)
-        delta = row.delta.removesuffix(" points")
-        cells = (row.base, row.run, delta, row.p, row.adjusted, row.n, row.moved, row.verdict)
-        table.add_row(_line(row.name), *map(Text, cells), style=_COLOURS[change.verdict])
+        table.add_row(*map(_line, _cells(change_row(change, comparison))), style=_COLOURS[change.verdict])
     yield Text("")
     yield table
     yield from _rest(changes) if rows else ()
+
+
+def _cells(row: ChangeRow) -> tuple[str, ...]:
+    """The row with its units told once."""
+    delta, interval = (text.removesuffix(" points") for text in (row.delta, row.interval))
+    moved = f"{delta} ({interval})" if interval != NOTHING else delta
+    return row.name, f"{row.base} → {row.run}", moved, row.p, row.adjusted, row.moved, row.verdict
 
 
 def _keys(comparison: Comparison) -> Iterator[RenderableType]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from evalkit.report.snapshot import MetricFacts
 
 __all__ = ["difference", "number", "percentage", "probability", "span_of", "times"]
@@ -9,15 +11,28 @@ __all__ = ["difference", "number", "percentage", "probability", "span_of", "time
 NOTHING = "–"
 _TINY = 0.0001
 _DIGITS = 4
+_MOST = 17
 
 
-def number(value: float | None, metric: str, facts: MetricFacts | None) -> str:
-    """A mean or a threshold: `83.33%`, `412 ms`, `0.8333`; a dash for null. Never rounded up to a whole."""
+def number(
+    value: float | None, metric: str, facts: MetricFacts | None, *, apart_from: float | None = None
+) -> str:
+    """A mean or a threshold to four digits: `83.33%`, `412 ms`, `0.8333`; a dash for null.
+
+    It takes more digits where it would else read like the number that it must be told `apart_from`.
+    """
     if value is None:
         return NOTHING
-    if facts is not None and facts.is_pct:
-        return percentage(value)
-    return f"{_short(value)} ms" if metric.endswith("_ms") else _short(value)
+    scale, unit = (100, "%") if facts is not None and facts.is_pct else (1, _unit(metric))
+    for digits in range(_DIGITS, _MOST):
+        text = _short(scale * value, digits)
+        if apart_from is None or text != _short(scale * apart_from, digits):
+            return text + unit
+    return f"{scale * value!r}{unit}"
+
+
+def _unit(metric: str) -> str:
+    return " ms" if metric.endswith("_ms") else ""
 
 
 def percentage(share: float) -> str:
@@ -55,9 +70,7 @@ def times(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
-def _short(value: float) -> str:
-    """Four significant digits, no exponent, no zeros at the end, no sign before a zero."""
-    if value == 0:
-        return "0"
-    text = f"{value:.{_DIGITS}g}"
-    return f"{float(text):.0f}" if "e+" in text else text if "e" not in text else f"{value:.8f}".rstrip("0")
+def _short(value: float, digits: int = _DIGITS) -> str:
+    """So many significant digits, no exponent, no zeros at the end."""
+    text = format(Decimal(f"{value or 0.0:.{digits - 1}e}"), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
