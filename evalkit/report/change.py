@@ -31,7 +31,7 @@ FEWEST = 6
 """So many cases must move before a two-sided test at 5 % can decide: 2 ** (1 - 6) is under 0.05."""
 
 _DRAWN = 1_000_000
-_FLIPS_TO_SUSPECT = 2
+_FLIPS_TO_SUSPECT = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
