@@ -38,7 +38,7 @@ def score_run(digest: Digest, folder: Path) -> Written:
     StorageError where the disk refuses; each file is then the old one or the new one, whole.
     """
     tables = {f"{name}.parquet": table for name, table in digest.tables._asdict().items()}
-    told = summary(digest, files=tables)
+    told = summary(digest, files=[*tables, SUMMARY])
     for name, table in tables.items():
         parquet.write(table, folder / name)
     text = json.dumps(told, ensure_ascii=False, allow_nan=False, indent=2) + "\n"

@@ -13,7 +13,7 @@ from evalkit.metrics.latency import quantiles
 from evalkit.records import Records
 from evalkit.report import tables
 from evalkit.report.failures import Failures, failures
-from evalkit.report.figures import Figure, figures
+from evalkit.report.figures import Figure, figures, macro
 from evalkit.report.worst import WorstRow, worst
 
 __all__ = ["Channel", "Digest", "Run", "digest"]
@@ -86,6 +86,17 @@ class Digest:
         """The metric that slices are ranked by; null where nothing was measured."""
         names = [figure.metric for figure in self.headline]
         return MAIN if MAIN in names else next(iter(names), None)
+
+    @cached_property
+    def averages(self) -> tuple[Figure, tuple[float, int]] | None:
+        """The main metric's micro mean, in which each sample weighs the same, and its macro mean over the
+        second-level intents, in which each label does, with the number of labels; null without labels.
+        """
+        if self.main is None:
+            return None
+        (micro,) = figures(self.tables.slices, dimension=tables.OVERALL, metric=self.main)
+        labels = macro(figures(self.tables.slices, dimension="intent_l2", metric=self.main))
+        return (micro, labels) if labels else None
 
     @cached_property
     def worst_intents(self) -> list[WorstRow]:

@@ -65,14 +65,14 @@ class Figure:
     @property
     def value(self) -> str:
         """The mean in words: a percentage, a duration, or three decimals."""
-        return self._shown(self.mean)
+        return self.said(self.mean)
 
     @property
     def interval(self) -> str:
         """The 95 % interval in words: `64.0–94.8%`; a dash where there is none."""
         if self.ci_low is None or self.ci_high is None:
             return NOTHING
-        return f"{self._shown(self.ci_low).removesuffix('%')}–{self._shown(self.ci_high)}"
+        return f"{self.said(self.ci_low).removesuffix('%')}–{self.said(self.ci_high)}"
 
     @property
     def counted(self) -> str:
@@ -82,7 +82,7 @@ class Figure:
     @property
     def bound(self) -> str:
         """The worst case in words."""
-        return self._shown(self.worst_case)
+        return self.said(self.worst_case)
 
     @property
     def few(self) -> bool:
@@ -96,7 +96,8 @@ class Figure:
             return float("-inf")
         return self.mean if self.lower_is_better else -self.mean
 
-    def _shown(self, value: float | None) -> str:
+    def said(self, value: float | None) -> str:
+        """Another value of the same metric in words."""
         if value is None:
             return NOTHING
         if self.is_pct:

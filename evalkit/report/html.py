@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from evalkit.report.digest import Digest
 from evalkit.report.failures import Failure
-from evalkit.report.figures import NOTHING, Figure, figures, macro, milliseconds, percent, share
+from evalkit.report.figures import NOTHING, Figure, figures, milliseconds, percent, share
 from evalkit.report.notes import notes
 from evalkit.report.reasons import GATES
 from evalkit.report.sample import layout
@@ -46,7 +46,6 @@ def page(digest: Digest) -> bytes:
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         beside=_beside(digest),
         tree=tree(digest, others=_beside(digest)),
-        macro=macro(figures(digest.tables.slices, dimension="intent_l2", metric=digest.main)),
         latency=digest.tables.latency.to_pylist(),
         confusions=digest.tables.confusions.to_pylist(),
         dimensions=[(name, _by(digest, name)) for name in digest.by],

@@ -109,7 +109,14 @@ def _intents(digest: Digest) -> str:
         "To win:",
     )
     table = _table(head, map(_intent, rows[:SHOWN_ROWS]), "No intent loses anything.")
-    return _with_rest(table, len(rows) - SHOWN_ROWS, "slices.parquet")
+    return _averages(digest) + _with_rest(table, len(rows) - SHOWN_ROWS, "slices.parquet")
+
+
+def _averages(digest: Digest) -> str:
+    if digest.averages is None:
+        return ""
+    micro, (mean, n) = digest.averages
+    return f"Micro mean {micro.value} over all samples, macro mean {micro.said(mean)} over {n} intents.\n\n"
 
 
 def _intent(row: WorstRow) -> tuple[str, ...]:

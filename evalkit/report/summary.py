@@ -25,6 +25,7 @@ def summary(digest: Digest, *, files: Iterable[str]) -> dict[str, Any]:
     return {
         "run": _run(digest),
         "metrics": [_plain(asdict(figure)) for figure in digest.overall],
+        "macro": _macro(digest),
         "worst_intents": [_worst(row) for row in digest.worst_intents[:SHOWN]],
         "confusions": [_plain(row) for row in found.confusions.to_pylist()[:SHOWN]],
         "latency": [_plain(row) for row in found.latency.to_pylist()],
@@ -39,6 +40,13 @@ def summary(digest: Digest, *, files: Iterable[str]) -> dict[str, Any]:
         },
         "files": sorted(files),
     }
+
+
+def _macro(digest: Digest) -> dict[str, Any] | None:
+    if digest.averages is None:
+        return None
+    micro, (mean, n) = digest.averages
+    return {"metric": micro.metric, "dimension": "intent_l2", "mean": mean, "n_slices": n}
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:

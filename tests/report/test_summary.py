@@ -35,6 +35,8 @@ def test_ten_questions(make_digest, ten_questions: list[EvalRecord]) -> None:
     assert [(row["intent_l2"], row["mean"]) for row in told["worst_intents"]] == [("S3", 0.5), ("S14", 2 / 3)]
     assert told["worst_intents"][1]["direction"] == {"predicted": "S15", "n": 1, "errors": 1}
     assert told["failures"]["by_gate"]["intent"] == 2
+    assert told["macro"]["mean"] == pytest.approx((0.5 + 2 / 3 + 3) / 5)
+    assert told["macro"]["n_slices"] == 5
 
 
 def test_without_a_manifest_its_facts_are_null(ten_questions: list[EvalRecord]) -> None:
