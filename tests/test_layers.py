@@ -22,6 +22,7 @@ LAYERS = {
     "cases": 2,
     "slices": 3,
     "stats": 3,
+    "planning": 3,
     "metrics": 4,
     "rules": 4,
     "judges": 4,
@@ -40,6 +41,7 @@ LAYERS = {
 SAME_FLOOR = {
     ("records", "reading"),
     ("cases", "reading"),
+    ("planning", "stats"),
 }
 """The few neighbours on one floor that may look at each other, in this direction only."""
 
