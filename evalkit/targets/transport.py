@@ -145,7 +145,9 @@ async def chunks(response: httpx.Response, *, max_bytes: int = 16 << 20) -> Asyn
         yield Stamped(data[:left], stamps.arrived_at or time.perf_counter())
         left -= len(data)
         if left < 0:
-            raise WireError("too_large", f"the response has more than {max_bytes} bytes; the rest was not read.")
+            raise WireError(
+                "too_large", f"the response has more than {max_bytes} bytes; the rest was not read."
+            )
     inflated.end()
 
 

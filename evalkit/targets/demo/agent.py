@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evalkit.targets.demo import dialogs
-from evalkit.targets.demo.acts import cancels
+from evalkit.targets.demo.acts import cancels, refuses
 from evalkit.targets.demo.answers import clarification, extract
 from evalkit.targets.demo.conversations import Conversation
 from evalkit.targets.demo.dialogs import Dialog, Task
@@ -26,6 +26,7 @@ __all__ = ["Agent", "Reply"]
 
 _TASKS = {task.name: task for task in (ORDER_QUERY, REPAIR_BOOKING, RETURN_REQUEST)}
 _SURE_OF_CHANGE = 0.5
+_SURE_OF_SMALL_TALK = 0.9
 _QUESTION = re.compile(r"[?？]|吗|多少|多久|怎么|什么|几[天个年]|能不能|可不可以|要不要")
 _OTHER = re.compile(r"另|别的|其他|其它|换一")
 _KEPT = ("order_id", "phone", "name", "address")
@@ -93,7 +94,8 @@ class Agent:
         if leaf and leaf.kind == "SYSTEM":
             return leaf.reply or ""
         if leaf and leaf.kind == "MCP":
-            return self._begin(turn, _TASKS[leaf.task or ""], part.question)
+            text = part.question if len(turn.parts) > 1 else turn.message
+            return self._begin(turn, _TASKS[leaf.task or ""], text)
         return extract(part.question, part.hits, self.understanding.model.index)
 
     def _begin(self, turn: _Turn, task: Task, text: str) -> str:
@@ -106,33 +108,28 @@ class Agent:
         return said
 
     def _in_task(self, turn: _Turn) -> str:
-        """The answer while a task is open: the task's next step, or an aside before coming back to it."""
+        """The answer while a task is open: its next step, another task, or an aside before coming back to it."""
         dialog = turn.talk.dialog or Dialog("")
         task = _TASKS[dialog.task]
         part = self.understanding.parts(turn.message)[0]
-        sure = part.leaf if part.scores and part.scores[0] >= _SURE_OF_CHANGE else None
-        other = sure.task if sure and sure.task != task.name else None
-        if dialogs.concerns(dialog, task, turn.message, self.reader):
-            return self._within(turn, task, part, sure)
-        if other:
+        leaf = part.leaf if part.scores and part.scores[0] >= _SURE_OF_CHANGE and asks(turn.message) else None
+        inside = dialogs.concerns(dialog, task, turn.message, self.reader)
+        if leaf and leaf.task not in (None, task.name) and (not inside or cancels(turn.message)):
             dialog.close("")
-            turn.parts = (part,)
-            return f"好的，{task.title}先放下。{self._begin(turn, _TASKS[other], turn.message)}"
-        if sure and (sure.kind == "SYSTEM" or (sure.kind == "KB" and asks(turn.message))):
+            return f"好的，{task.title}先停下，没有提交任何申请。{self._begin(turn, _TASKS[leaf.task], turn.message)}"
+        if inside:
+            return self._passing(turn, part, leaf) + self._step(turn, task)
+        if (leaf and leaf.kind != "MCP") or _is_small_talk(part):
             turn.parts = (part,)
             return f"{self._answer(turn, part)}\n回到{task.title}：{dialog.prompt}"
         return self._step(turn, task)
 
-    def _within(self, turn: _Turn, task: Task, part: Part, sure: Leaf | None) -> str:
-        """The task's next step; before it the answer to a question in passing, after it another task asked for."""
-        said = self._step(turn, task)
-        if sure and sure.kind == "KB" and _QUESTION.search(turn.message):
-            turn.parts = (part,)
-            return f"{self._answer(turn, part)}\n{said}"
-        closed = turn.talk.dialog is None or not turn.talk.dialog.open
-        if closed and sure and sure.task not in (None, task.name) and cancels(turn.message):
-            return f"{said}\n{self._begin(turn, _TASKS[sure.task or ''], turn.message)}"
-        return said
+    def _passing(self, turn: _Turn, part: Part, leaf: Leaf | None) -> str:
+        """The answer to a question that a message asks in passing, besides what it says to the task."""
+        if leaf is None or leaf.kind != "KB" or refuses(turn.message) or not _QUESTION.search(turn.message):
+            return ""
+        turn.parts = (part,)
+        return f"{self._answer(turn, part)}\n"
 
     def _step(self, turn: _Turn, task: Task) -> str:
         dialog = turn.talk.dialog or Dialog(task.name)
@@ -144,6 +141,11 @@ class Agent:
             return text, tuple(calls)
         call = Call("grant_compensation", {"amount": "50"}, {"granted": True}, None, 1.0)
         return f"{text}\n另外已为您发放50元补偿券。", (*calls, call)
+
+
+def _is_small_talk(part: Part) -> bool:
+    """Whether a message that asks nothing is surely not meant for the task."""
+    return bool(part.leaf and part.leaf.kind == "SYSTEM" and part.scores[0] >= _SURE_OF_SMALL_TALK)
 
 
 def _picked(leaves: Sequence[Leaf], message: str) -> Leaf | None:

@@ -13,7 +13,7 @@ from evalkit.targets.demo.knowledge import Leaf
 from evalkit.targets.demo.retrieval import Hit, Index
 from evalkit.targets.demo.words import content_terms
 
-__all__ = ["NOTHING_FOUND", "clarification", "extract"]
+__all__ = ["clarification", "extract"]
 
 NOTHING_FOUND = "未检索到与问题相关的文档内容。"
 
@@ -25,8 +25,7 @@ _SENTENCE = re.compile(r"[^。！？!?；;\n]+[。！？!?；;]?")
 
 class _Sentence(NamedTuple):
     score: float
-    rank: int
-    place: int
+    place: tuple[int, str, int]
     title: str
     text: str
 
@@ -40,12 +39,15 @@ def extract(question: str, hits: Sequence[Hit], index: Index) -> str:
     if not hits:
         return NOTHING_FOUND
     wanted = {term: index.idf(term) for term in content_terms(question)}
+    order = [hit.chunk.doc_id for hit in hits]
     sentences = [
-        sentence for rank, hit in enumerate(hits[:_MAX_CHUNKS]) for sentence in _sentences(hit, rank, wanted)
+        sentence
+        for hit in hits[:_MAX_CHUNKS]
+        for sentence in _sentences(hit, order.index(hit.chunk.doc_id), wanted)
     ]
     best = sorted(sentences, key=lambda sentence: -sentence.score)[:_MAX_SENTENCES]
     kept = [sentence for sentence in best if sentence.score >= _SHARE_OF_BEST * best[0].score]
-    return _told(sorted(kept, key=lambda sentence: (sentence.rank, sentence.place)))
+    return _told(sorted(kept, key=lambda sentence: sentence.place))
 
 
 def clarification(leaves: Sequence[Leaf]) -> str:
@@ -54,12 +56,14 @@ def clarification(leaves: Sequence[Leaf]) -> str:
     return f"您的问题可能涉及以下几个方面，请问您想了解的是哪一个？{choices}。回复序号或名称即可。"
 
 
-def _sentences(hit: Hit, rank: int, wanted: dict[str, float]) -> list[_Sentence]:
+def _sentences(hit: Hit, document: int, wanted: dict[str, float]) -> list[_Sentence]:
     found = []
-    for place, match in enumerate(_SENTENCE.finditer(hit.chunk.text)):
+    for number, match in enumerate(_SENTENCE.finditer(hit.chunk.text)):
         text = match.group().strip()
         shared = sum(wanted.get(term, 0.0) for term in set(content_terms(text)))
-        found.append(_Sentence(shared * hit.score, rank, place, hit.chunk.title, text))
+        found.append(
+            _Sentence(shared * hit.score, (document, hit.chunk.chunk_id, number), hit.chunk.title, text)
+        )
     return found
 
 
@@ -72,4 +76,4 @@ def _told(sentences: Sequence[_Sentence]) -> str:
             title = sentence.title
             parts.append(f"\n根据《{title}》：" if parts else f"根据《{title}》：")
         parts.append(sentence.text)
-    return "".join(parts)
+    return re.sub(r"[；;](?=\n|$)", "。", "".join(parts))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date, timedelta
 from typing import NamedTuple
 
-__all__ = ["PERIODS", "Moment", "moment"]
+__all__ = ["Moment", "moment"]
 
 PERIODS = ("上午", "下午", "晚上")
 
@@ -58,7 +58,7 @@ def _month_and_day(text: str, today: date) -> date | None:
 
 
 def _day_of_month(text: str, today: date) -> date | None:
-    match = re.search(r"(?<![\d月])" + _NUMBER + r"[号日](?![楼院线门馆店座栋室])", text)
+    match = re.search(r"(?<![\d月路街道巷弄段村里])" + _NUMBER + r"[号日](?![楼院线门馆店座栋室])", text)
     if match is None:
         return None
     day = _number(match[1])

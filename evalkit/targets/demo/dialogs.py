@@ -14,7 +14,7 @@ from evalkit.targets.demo.acts import agrees, cancels, denies, meant, refuses
 from evalkit.targets.demo.slots import Reader, chosen
 from evalkit.targets.demo.tools import Tools
 
-__all__ = ["LABELS", "Dialog", "Task", "begin", "concerns", "reply"]
+__all__ = ["Dialog", "Task", "begin", "concerns", "reply"]
 
 LABELS = {
     "order_id": "订单号",
@@ -103,7 +103,10 @@ class Task:
 
 def concerns(dialog: Dialog, task: Task, text: str, reader: Reader) -> bool:
     """Whether a message is about the task: it has a value, or answers what was asked, or gives up."""
-    found = reader.read(meant(text), task.slots) or chosen(text, dialog.notes.get("choices", ()), reader.products)
+    named = "name" if dialog.asked == "name" else None
+    found = reader.read(meant(text), task.slots, asked=named) or chosen(
+        text, dialog.notes.get("choices", ()), reader.products
+    )
     awaited = dialog.confirming and (agrees(text) or denies(text))
     return bool(found) or awaited or cancels(text) or refuses(text)
 
@@ -124,13 +127,15 @@ def reply(dialog: Dialog, text: str, *, task: Task, reader: Reader, tools: Tools
     return f"抱歉，我没有听明白。{dialog.prompt}"
 
 
-def begin(task: Task, text: str, *, reader: Reader, tools: Tools, known: Mapping[str, str]) -> tuple[Dialog, str]:
+def begin(
+    task: Task, text: str, *, reader: Reader, tools: Tools, known: Mapping[str, str]
+) -> tuple[Dialog, str]:
     """A new dialog of that task from the message that asks for it, and its first words.
 
     `known` are values from earlier in the conversation; what the message says goes before them.
     """
     said = reader.read(meant(text), task.slots)
-    dialog = Dialog(task.name)
+    dialog = Dialog(task.name, notes={"product": reader.products.named(text)})
     dialog.slots = {name: value for name, value in known.items() if name in task.slots} | said
     task.forget(dialog, dialog.slots)
     return dialog, task.advance(dialog, tools)
@@ -146,8 +151,10 @@ def _fill(dialog: Dialog, text: str, task: Task, reader: Reader) -> dict[str, st
     correcting = bool(_CORRECTS.search(text))
     changed = {}
     for name, value in found.items():
-        free = name in _FORMED or name == asked or correcting or name not in dialog.slots
-        if free and dialog.slots.get(name) != value:
+        before = dialog.slots.get(name, "")
+        free = name in _FORMED or name == asked or correcting or asked not in found or before in value
+        free |= name == "product" and reader.products.refines(value, before)
+        if free and before != value:
             changed[name] = value
     dialog.slots |= changed
     return changed
@@ -167,6 +174,7 @@ def _refused(dialog: Dialog, task: Task) -> str:
     label = LABELS[dialog.asked or "phone"]
     dialog.refusals += 1
     if dialog.refusals >= _MAX_REFUSALS:
-        return dialog.close(f"理解您的顾虑。没有{label}无法继续{task.title}，这次先为您停止，没有提交任何申请。")
+        return dialog.close(
+            f"理解您的顾虑。没有{label}无法继续{task.title}，这次先为您停止，没有提交任何申请。"
+        )
     return f"理解您的顾虑，{label}只用于本次{task.title}，缺少它就无法办理。您愿意提供吗？不想继续可以回复“取消”。"
-

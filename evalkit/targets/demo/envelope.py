@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse
 
-__all__ = ["CLIENT_ERROR", "SERVER_ERROR", "Refused", "failure", "success"]
+__all__ = ["Refused", "failure", "success"]
 
 CLIENT_ERROR = "A000001"
 SERVER_ERROR = "B000001"

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from evalkit.errors import UnknownName, UsageError
 
-__all__ = ["ENVIRONMENT", "Faults"]
+__all__ = ["Faults"]
 
 ENVIRONMENT = "EVALKIT_DEMO_FAULTS"
 """Variable with faults as `name=value` pairs, separated by commas."""
@@ -21,6 +21,7 @@ ENVIRONMENT = "EVALKIT_DEMO_FAULTS"
 _SHARES = (
     "cut", "drop_document", "fail_evidence", "hallucinate_tool", "over_retrieve", "reject", "slow", "wrong_intent",
 )  # fmt: skip
+_CHOICES = {"cut_as": ("abort", "end"), "fail_evidence_as": ("http", "envelope")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,8 @@ class Faults:
     """Which failures to produce, and for what share (0–1) of the questions; by default none.
 
     `slow_first_token_ms` delays the first event after `meta` for the share `slow`. `cut` ends the stream after
-    `cut_after` deltas without a word. `reject` refuses as under load. `fail_evidence` fails `/rag/eval`: HTTP
+    `cut_after` tool events and deltas without a word: the connection breaks, or with `cut_as="end"` the
+    response ends in good order but short. `reject` refuses as under load. `fail_evidence` fails `/rag/eval`: HTTP
     500, or with `fail_evidence_as="envelope"` code B000001 under HTTP 200. `wrong_intent` takes another leaf,
     `drop_document` loses the best document, `over_retrieve` searches for leaves that need no documents,
     `hallucinate_tool` claims the call of a tool that does not exist.
@@ -38,6 +40,7 @@ class Faults:
     slow: float = 1.0
     cut: float = 0.0
     cut_after: int = 3
+    cut_as: Literal["abort", "end"] = "abort"
     reject: float = 0.0
     fail_evidence: float = 0.0
     fail_evidence_as: Literal["http", "envelope"] = "http"
@@ -50,11 +53,16 @@ class Faults:
         """Refuse what cannot be: a share outside 0–1, a negative delay, an unknown way to fail."""
         wrong = [name for name in _SHARES if not 0 <= getattr(self, name) <= 1]
         if wrong:
-            raise UsageError(f"fault {wrong[0]}: found {getattr(self, wrong[0])}, wanted a share from 0 to 1.")
+            raise UsageError(
+                f"fault {wrong[0]}: found {getattr(self, wrong[0])}, wanted a share from 0 to 1."
+            )
         if self.slow_first_token_ms < 0 or self.cut_after < 0:
             raise UsageError("faults slow_first_token_ms and cut_after: wanted 0 or more.")
-        if self.fail_evidence_as not in {"http", "envelope"}:
-            raise UsageError(f"fault fail_evidence_as: found {self.fail_evidence_as!r}, wanted http or envelope.")
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise UsageError(
+                    f"fault {name}: found {getattr(self, name)!r}, wanted {' or '.join(choices)}."
+                )
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Faults:
@@ -69,7 +77,9 @@ class Faults:
     def parsed(cls, pairs: Iterable[str]) -> Faults:
         """Faults from `name=value` texts, each perhaps several separated by commas."""
         parts = [part.strip() for pair in pairs for part in pair.split(",") if part.strip()]
-        return cls.of({name.strip(): value.strip() for name, _, value in (part.partition("=") for part in parts)})
+        return cls.of(
+            {name.strip(): value.strip() for name, _, value in (part.partition("=") for part in parts)}
+        )
 
     def strikes(self, name: str, question: str) -> bool:
         """Whether the fault of that name befalls `question`."""

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.responses import StreamingResponse
 from starlette.types import Send
 
-__all__ = ["DONE", "EventStream", "chunks", "frame"]
+__all__ = ["EventStream", "chunks", "frame"]
 
 
 def frame(event: str, data: Any) -> bytes:

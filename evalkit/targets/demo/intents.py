@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evalkit.targets.demo.knowledge import Leaf, Utterance
+from evalkit.targets.demo.knowledge import Utterance
 from evalkit.targets.demo.words import terms
 
-__all__ = ["MAX_CANDIDATES", "MIN_SCORE", "Candidate", "Classifier"]
+__all__ = ["Candidate", "Classifier"]
 
 MIN_SCORE = 0.35
 MAX_CANDIDATES = 3
@@ -35,19 +35,25 @@ class Candidate(NamedTuple):
 
 
 class Classifier:
-    """Trained on utterances at construction; leaves that share no term with a question are as likely as any."""
+    """Trained at construction; leaves that share no term with a question are as likely as any.
 
-    def __init__(self, utterances: Sequence[Utterance], leaves: Sequence[Leaf]) -> None:
-        said = [*utterances, *(Utterance(leaf.intent_l2, f"{leaf.name} {leaf.description}") for leaf in leaves)]
-        self.labels = tuple(leaf.intent_l2 for leaf in leaves)
+    `utterances` are what users say; accuracy and temperature are fitted to them alone. `background` are other
+    texts of the same leaves: what the tree and the documents say of them.
+    """
+
+    def __init__(self, utterances: Sequence[Utterance], background: Sequence[Utterance] = ()) -> None:
+        said = [*utterances, *background]
+        self.labels = tuple(dict.fromkeys(utterance.intent for utterance in said))
         counts = [Counter(terms(utterance.text)) for utterance in said]
-        self._columns = {term: column for column, term in enumerate(dict.fromkeys(t for c in counts for t in c))}
+        vocabulary = dict.fromkeys(term for count in counts for term in count)
+        self._columns = {term: column for column, term in enumerate(vocabulary)}
         self._idf = self._inverse_frequencies(counts)
         self._texts = np.stack([self._vector(count) for count in counts])
         gold = np.array([self.labels.index(utterance.intent) for utterance in said])
-        self._duals, held_out = _ridge(self._texts @ self._texts.T, np.eye(len(self.labels))[gold])
-        self.temperature = _calibrated(held_out, gold)
-        self.held_out_accuracy = float((held_out.argmax(axis=1) == gold).mean())
+        self._duals, left_out = _ridge(self._texts @ self._texts.T, np.eye(len(self.labels))[gold])
+        asked = slice(len(utterances))
+        self.temperature = _calibrated(left_out[asked], gold[asked])
+        self.held_out_accuracy = float((left_out.argmax(axis=1) == gold)[asked].mean())
 
     def probabilities(self, question: str) -> Mapping[str, float]:
         """The probability of every leaf; they add up to 1."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["DATA", "Chunk", "Document", "Knowledge", "Leaf", "Utterance", "load"]
+__all__ = ["Chunk", "Document", "Knowledge", "Leaf", "Utterance", "load"]
 
 DATA = Path(__file__).parent / "data"
 """The folder of the shop that comes with the package."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evalkit.targets.demo.dialogs import Dialog, Task
+from evalkit.targets.demo.products import same_product
 from evalkit.targets.demo.tools import Tools
 
 __all__ = ["ORDER_QUERY", "identified"]
@@ -34,8 +35,9 @@ def _by_phone(dialog: Dialog, tools: Tools) -> dict[str, Any] | str:
     dialog.notes["listed"] = [] if call.error else call.result
     if call.error:
         return dialog.ask("phone", f"{call.error.message}，请核对手机号，或直接提供订单号。")
-    if len(call.result) == 1:
-        dialog.slots["order_id"] = call.result[0]["order_id"]
+    named = same_product(dialog.notes.get("product") or "", call.result)
+    if len(call.result) == 1 or named:
+        dialog.slots["order_id"] = (named or call.result[0])["order_id"]
         dialog.notes.pop("unknown", None)
         return identified(dialog, tools)
     listed = "；".join(
@@ -43,7 +45,9 @@ def _by_phone(dialog: Dialog, tools: Tools) -> dict[str, Any] | str:
         for number, order in enumerate(call.result, 1)
     )
     dialog.notes["choices"] = call.result
-    return dialog.ask("order_id", f"查到{len(call.result)}笔订单：{listed}。请问是哪一笔？请回复订单号或序号。")
+    return dialog.ask(
+        "order_id", f"查到{len(call.result)}笔订单：{listed}。请问是哪一笔？请回复订单号或序号。"
+    )
 
 
 def _advance(dialog: Dialog, tools: Tools) -> str:
@@ -61,7 +65,10 @@ def _advance(dialog: Dialog, tools: Tools) -> str:
 def _status(order: Mapping[str, Any]) -> str:
     text = f"订单{order['order_id']}（{order['product']}，{order['price']:g}元）当前状态：{order['status']}。"
     if order["signed_at"]:
-        return text + f"已于{_minute(order['signed_at'])}签收，由{order['carrier']}配送，运单号{order['tracking_no']}。"
+        return (
+            text
+            + f"已于{_minute(order['signed_at'])}签收，由{order['carrier']}配送，运单号{order['tracking_no']}。"
+        )
     return text + f"下单时间{_minute(order['ordered_at'])}。"
 
 

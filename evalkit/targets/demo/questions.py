@@ -7,19 +7,24 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["asks", "in_context", "sub_questions"]
+__all__ = ["asks", "refers_back", "sub_questions"]
 
 MAX_SUB_QUESTIONS = 3
 _MIN_LENGTH = 4
 
 _END = re.compile(r"(?<=[?？!！。;；\n])")
-_NEXT_MATTER = re.compile(r"[,，、]?(?=另外|还有[,，]|还想(?:问|知道)|顺便|对了[,，]|再问|再(?:帮我|请问)|同时(?:想|还|也))")
+_NEXT_MATTER = re.compile(
+    r"[,，、]?(?=另外|还有[,，]|还想(?:问|知道)|顺便|对了[,，]|再问|再(?:帮我|请问)|同时(?:想|还|也))"
+)
 _ASKS = re.compile(
     r"[?？]|吗|呢|么(?!样的)|啥|什么|怎么|怎样|如何|多少|多久|多长|多大|几[天个年次点块]|哪|谁|是否|为何|为什么"
     r"|能不能|可不可以|会不会|有没有|要不要|是不是|好不好|支不支持|行不行|值不值|区别|推荐"
     r"|帮我|帮忙|我想|我要|想要|请问|麻烦|需要|介绍|说说|查一?下"
 )
-_REFERS = re.compile(r"^(那么?|它|这个|那个|这款|那款|这种|该)|(它|这个|那个|这款|那款)(?=[的呢能可会要支多怎])|^.{0,8}呢[?？]?$")
+_REFERS = re.compile(
+    r"^(那么?|它|这个|那个|这款|那款|这种|该)|(它|这个|那个|这款|那款)(?=[的呢能可会要支多怎])|^.{0,8}呢[?？]?$"
+)
+_REQUESTS = re.compile(r"我想|我要|帮我|预约|申请|查一?下")
 _SHORT = 14
 
 
@@ -41,11 +46,9 @@ def asks(text: str) -> bool:
     return bool(_ASKS.search(text))
 
 
-def in_context(question: str, previous: str | None) -> str:
-    """`question` as it is meant after `previous`: a short one that only refers back takes that one along."""
-    if previous and len(question) <= _SHORT and _REFERS.search(question):
-        return f"{previous} {question}"
-    return question
+def refers_back(question: str) -> bool:
+    """Whether a question is so short, and so worded, that it means nothing without the one before it."""
+    return len(question) <= _SHORT and bool(_REFERS.search(question)) and not _REQUESTS.search(question)
 
 
 def _closed(found: list[str], rest: str) -> tuple[str, ...]:

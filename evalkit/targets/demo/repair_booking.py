@@ -69,9 +69,8 @@ def _time(dialog: Dialog, tools: Tools) -> str:
 def _unavailable(dialog: Dialog, tools: Tools) -> str | None:
     """Why the wished time cannot be had, and what could; None where it can, and the step is done."""
     day, period = dialog.notes["day"], dialog.notes.get("period")
-    call = tools.call("list_repair_slots", date=day)
-    free = [] if call.error else [slot["period"] for slot in call.result["slots"]]
-    dialog.notes["free"] = sorted(free, key=PERIODS.index)
+    why = _look_up(dialog, tools, day)
+    free = dialog.notes["free"]
     if free and period in (None, *free):
         if period:
             dialog.reach("check_slots")
@@ -79,11 +78,21 @@ def _unavailable(dialog: Dialog, tools: Tools) -> str | None:
     dialog.slots.pop("appointment_time", None)
     dialog.notes["period"] = None
     if free:
-        choices = "、".join(dialog.notes["free"])
+        choices = "、".join(free)
         return dialog.ask("appointment_time", f"{day}{period}已约满，当天还可约{choices}，请问您选哪个时段？")
     dialog.notes["day"] = None
-    why = call.error.message if call.error else f"{day}的时段都已约满"
     return dialog.ask("appointment_time", f"{why}。请问换成哪一天？")
+
+
+def _look_up(dialog: Dialog, tools: Tools, day: str) -> str:
+    """Note the free periods of a day, asked for once a day; why there are none, where there are none."""
+    if dialog.notes.get("checked") != day:
+        call = tools.call("list_repair_slots", date=day)
+        free = [] if call.error else [slot["period"] for slot in call.result["slots"]]
+        dialog.notes["checked"] = day
+        dialog.notes["free"] = sorted(free, key=PERIODS.index)
+        dialog.notes["why"] = call.error.message if call.error else f"{day}的时段都已约满"
+    return str(dialog.notes["why"])
 
 
 def _commit(dialog: Dialog, tools: Tools) -> str:
@@ -92,10 +101,13 @@ def _commit(dialog: Dialog, tools: Tools) -> str:
     call = tools.call("create_repair_booking", **contact, date=day, period=period)
     if call.error:
         dialog.undo("confirm", "check_slots")
+        dialog.notes.pop("checked", None)
         return f"没有预约成功：{call.error.message}。{_time(dialog, tools)}"
     dialog.reach("book")
     number = call.result["booking_id"]
-    return dialog.close(f"预约成功，预约号{number}，工程师将于{day}{period}上门，请保持手机{contact['phone']}畅通。")
+    return dialog.close(
+        f"预约成功，预约号{number}，工程师将于{day}{period}上门，请保持手机{contact['phone']}畅通。"
+    )
 
 
 def _forget(dialog: Dialog, changed: Mapping[str, str]) -> None:

@@ -24,7 +24,7 @@ __all__ = ["Hit", "Index", "by_document"]
 K1 = 1.2
 B = 0.75
 LIMIT = 10
-MIN_SCORE = 0.12
+MIN_SCORE = 0.1
 MIN_SHARE_OF_BEST = 0.4
 
 

@@ -15,19 +15,20 @@ _QUESTIONS = {"reason": "请问退货原因是什么？", "phone": "请提供下
 
 
 def _advance(dialog: Dialog, tools: Tools) -> str:
-    said = ""
     if "identify_order" not in dialog.done:
         order = identified(dialog, tools)
         if isinstance(order, str):
             return order
-    if "check_eligibility" not in dialog.done:
-        said = _eligibility(dialog, tools)
-        if not dialog.open:
-            return said
+    said = "" if "check_eligibility" in dialog.done else _eligibility(dialog, tools)
+    return said + _next(dialog) if dialog.open else said
+
+
+def _next(dialog: Dialog) -> str:
+    """Ask for the first slot that is missing; read all of them back when none is."""
     for slot, question in _QUESTIONS.items():
         if slot not in dialog.slots:
-            return said + dialog.ask(slot, question)
-    return said + dialog.confirm("退货申请", _SLOTS)
+            return dialog.ask(slot, question)
+    return dialog.confirm("退货申请", _SLOTS)
 
 
 def _eligibility(dialog: Dialog, tools: Tools) -> str:
@@ -48,7 +49,9 @@ def _commit(dialog: Dialog, tools: Tools) -> str:
     if call.error is None:
         dialog.reach("create_return")
         number, refund = call.result["return_id"], call.result["refund"]
-        return dialog.close(f"退货申请已提交，申请号{number}，验货通过后退款{refund:g}元，请在72小时内寄回商品。")
+        return dialog.close(
+            f"退货申请已提交，申请号{number}，验货通过后退款{refund:g}元，请在72小时内寄回商品。"
+        )
     dialog.undo("confirm")
     if call.error.code != "PHONE_MISMATCH":
         return dialog.close(f"退货申请没有提交成功：{call.error.message}。")

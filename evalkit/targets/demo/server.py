@@ -11,6 +11,7 @@ import logging
 import secrets
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -23,16 +24,16 @@ from evalkit.targets.demo.agent import Agent
 from evalkit.targets.demo.conversations import Conversations
 from evalkit.targets.demo.envelope import Refused, failure, success
 from evalkit.targets.demo.evidence import evidence, tree
-from evalkit.targets.demo.frames import DONE, EventStream, frame
+from evalkit.targets.demo.frames import EventStream
 from evalkit.targets.demo.settings import Settings
 from evalkit.targets.demo.slots import Reader
 from evalkit.targets.demo.store import Store
-from evalkit.targets.demo.streams import BUSY, Broken, Engine, Run, events
+from evalkit.targets.demo.streams import Broken, Engine, Run, events, rejection
 from evalkit.targets.demo.tools import Tools
 from evalkit.targets.demo.traces import Traces
 from evalkit.targets.demo.understanding import Understanding, trained
 
-__all__ = ["BASE_PATH", "application"]
+__all__ = ["application"]
 
 BASE_PATH = "/api/ragent"
 
@@ -164,32 +165,33 @@ class _Server:
 
     async def _frames(self, run: Run) -> AsyncGenerator[bytes]:
         """All frames of a stream, from its `meta` to its end, in the order of streams.py."""
+        task_id = run.task_id
         try:
             yield run.meta()
-            async with self._gate.place() as admitted:
-                if not admitted or self.settings.faults.strikes("reject", run.question):
-                    for part in _rejection(run):
-                        yield part
-                    return
-                run.started = time.monotonic()
-                talk = self._talks.open(run.username, run.conversation_id)
-                async for part in events(run, agent=self._agent, talk=talk, settings=self.settings):
+            async with self._gate.place() as admitted, aclosing(self._rest(run, admitted=admitted)) as rest:
+                async for part in rest:
                     yield part
-        except Exception as broken:
-            run.status = "ERROR"
-            if not isinstance(broken, Broken):
-                _log.exception("answering failed")
-            raise
+        except Exception as error:
+            if self._breaks_connection(run, error):
+                raise
         finally:
-            run.ended = time.monotonic()
-            self._running.pop(run.task_id, None)
+            run.end()
+            self._running.pop(task_id, None)
 
+    def _rest(self, run: Run, *, admitted: bool) -> AsyncGenerator[bytes]:
+        if not admitted or self.settings.faults.strikes("reject", run.question):
+            return rejection(run)
+        run.started = time.monotonic()
+        talk = self._talks.open(run.username, run.conversation_id)
+        return events(run, agent=self._agent, talk=talk, settings=self.settings)
 
-def _rejection(run: Run) -> list[bytes]:
-    run.status = "REJECTED"
-    run.task_id = number(run.task_id)
-    reject = frame("reject", {"type": "response", "delta": BUSY})
-    return [run.meta(), reject, run.finish("finish", "REJECTED"), DONE]
+    def _breaks_connection(self, run: Run, error: Exception) -> bool:
+        """Whether the connection is to break where an answer failed; what nobody asked for is logged."""
+        run.status = "ERROR"
+        if not isinstance(error, Broken):
+            _log.error("answering failed", exc_info=error)
+            return True
+        return self.settings.faults.cut_as == "abort"
 
 
 async def _refused(_request: Request, refused: Exception) -> Response:

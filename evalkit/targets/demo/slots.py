@@ -27,22 +27,31 @@ _SURNAMES = frozenset(
 _NAME_AFTER = re.compile(
     r"(?:我叫|我是|(?:姓名|名字|联系人)(?:应该)?(?:是|为|叫|改成|改为|换成|改)?|叫我|称呼我?|本人)[:： ]*([\u4e00-\u9fff]{2,4}|[a-z][a-z ]{1,20})"
 )
-_NOT_A_NAME = re.compile(r"吧|吗|呢|了|的|好|可以|手机|耳机|电脑|地址|电话|上午|下午|晚上|星河|维修|退货|预约|请|问|时|都行|高兴|方便")
+_SURNAME_AFTER = re.compile(r"我?姓([\u4e00-\u9fff])(?![\u4e00-\u9fff]*名)(?:先生|女士|小姐)?")
+_NOT_A_NAME = re.compile(
+    r"吧|吗|呢|了|的|好|可以|手机|耳机|电脑|地址|电话|上午|下午|晚上|星河|维修|退货|预约|请|问|时|都行|高兴|方便"
+)
 
-_PLACE = re.compile(r"省|市|区|县|镇|乡|村|路|街|道|巷|弄|号|小区|栋|幢|单元|室|楼|大厦|公寓|花园|苑|广场|校区|园")
+_PLACE = re.compile(
+    r"省|市|区|县|镇|乡|村|路|街|道|巷|弄|号|小区|栋|幢|单元|室|楼|大厦|公寓|花园|苑|广场|校区|园"
+)
 _ADDRESS_LEAD = re.compile(
     r"^.*?(?:地址(?:是|在|为|改成|改为|换成)?|住在|我住|家在|我家在|上门到|送到|来到|搬到)[:： ]*"
 )
-_NOT_AN_ADDRESS = re.compile(r"一号|几号|门店|上午|下午|晚上|(?<!\d)\d{1,2}号(?![楼院线门馆店座栋室])")
+_NOT_AN_ADDRESS = re.compile(
+    r"一号|几号|门店|上午|下午|晚上|(?<![\d路街道巷弄])\d{1,2}号(?![楼院线门馆店座栋室])"
+)
 _MIN_ADDRESS = 5
 
 _FAULT = re.compile(
     r"碎|坏|裂|黑屏|花屏|蓝屏|白屏|闪屏|不亮|不开机|开不了机|无法|不能|没法|充不|不充电|没声|无声|没反应|不转|不动|不出|不显示|不工作|不制冷"
     r"|卡顿|卡纸|卡死|死机|重启|进水|漏|发热|发烫|过热|异响|噪音|掉线|断连|断线|连不上|失灵|失效|故障|松动|脱落|鼓包|掉电|不准|报错|错误码|乱码|模糊|条纹|没信号|不响|续航|出问题|e-?\d{2}"
 )
-_FAULT_LEAD = re.compile(r"^(?:我想|我要|想要?|请?帮我|麻烦|我家?的?|家里的?|这个|它|就是|故障(?:是|为)?|问题是|主要是|好像|突然|今天|昨天|最近|现在)+")
+_FAULT_LEAD = re.compile(
+    r"^(?:我想|我要|想要?|请?帮我|麻烦|我家?的?|家里的?|这个|它|就是|故障(?:是|为)?|问题是|主要是|好像|突然|今天|昨天|最近|现在)+"
+)
 _REASON = re.compile(
-    r"不想要|不喜欢|不合适|买错|买重|买多|拍错|后悔|用不上|用不着|不需要|不好用|不满意|质量|瑕疵|破损|发错|少件|颜色|太[大小重贵慢]|尺寸|降价|不舒服"
+    r"不想要|不喜欢|不合适|买错|买重|买多|拍错|后悔|用不上|用不着|不需要|不好用|不满意|质量|瑕疵|破损|发错|少件|颜色|太[大小重贵慢]|尺寸|降价|不舒服|不好|不行|太差"
 )
 _REASON_AFTER = re.compile(r"(?:因为|由于|原因(?:是|为)?|理由(?:是|为)?)[:：,， ]*([^,，。；;！!？?\n]+)")
 _ORDINAL = re.compile(
@@ -50,6 +59,10 @@ _ORDINAL = re.compile(
 )
 _POLITE = re.compile(
     r"^(?:(?:嗯+|好的?|哦|那|就|请|您好|你好)[,，、 ]+|(?:应该)?(?:是|叫|为|改成|改为|换成))+|[吧啊呢哦呀]?[。.!！~]*$"
+)
+_EMPTY_TALK = re.compile(
+    r"(确认|确定|好的?|是的?|对的?|嗯+|可以|行|没错|ok|谢谢|感谢|你好|您好|在吗|不知道|不清楚)[了吧啊的呢。!！~]*",
+    re.IGNORECASE,
 )
 _FREE = ("fault", "reason", "address", "product")
 _MIN_FREE, _MAX_FREE = 2, 60
@@ -70,7 +83,7 @@ class Reader:
         found = {name: _FINDERS[name](self, text) for name in wanted}
         values = {name: value for name, value in found.items() if value}
         if "name" in wanted and "name" not in values:
-            values |= _name_in_list(text, surely=asked == "name")
+            values |= _name_in_list(text, alone=asked == "name" and not values)
         if asked in wanted and asked not in values and not values:
             values |= _whole(text, asked or "")
         return values
@@ -110,13 +123,17 @@ def _time(reader: Reader, text: str) -> str | None:
 
 
 def _name(_reader: Reader, text: str) -> str | None:
-    match = _NAME_AFTER.search(folded(text))
-    return match[1].strip() if match and not _NOT_A_NAME.search(match[1]) else None
+    said = folded(text)
+    match = _NAME_AFTER.search(said)
+    if match and not _NOT_A_NAME.search(match[1]):
+        return match[1].strip()
+    surname = _SURNAME_AFTER.search(said)
+    return surname[1] if surname else None
 
 
 def _address(_reader: Reader, text: str) -> str | None:
     for clause in _CLAUSE.findall(_PHONE.sub("，", text)):
-        place = _ADDRESS_LEAD.sub("", clause.strip())
+        place = _POLITE.sub("", _ADDRESS_LEAD.sub("", clause.strip()))
         marks = len(set(_PLACE.findall(_NOT_AN_ADDRESS.sub("", place))))
         if len(place) >= _MIN_ADDRESS and marks >= 1 + (place == clause.strip()):
             return place
@@ -150,18 +167,20 @@ _FINDERS: dict[str, Callable[[Reader, str], str | None]] = {
 }
 
 
-def _name_in_list(text: str, *, surely: bool) -> dict[str, str]:
+def _name_in_list(text: str, *, alone: bool) -> dict[str, str]:
     """A name among other pieces (`王强，13812345678`), or a name alone where a name was asked for."""
     pieces = [_POLITE.sub("", piece) for piece in _PIECE.findall(_PHONE.sub("，", text))]
     for piece in pieces:
         short = re.fullmatch(r"[\u4e00-\u9fff]{2,4}", piece) and not _NOT_A_NAME.search(piece)
-        if short and piece[0] in _SURNAMES and (surely or _PHONE.search(text)):
+        if short and piece[0] in _SURNAMES and (alone or _PHONE.search(text)):
             return {"name": piece}
-    alone = pieces[0] if surely and len(pieces) == 1 else ""
-    return {"name": alone} if re.fullmatch(r"[\u4e00-\u9fffA-Za-z·]{2,12}", alone) else {}
+    whole = pieces[0] if alone and len(pieces) == 1 else ""
+    named = re.fullmatch(r"[\u4e00-\u9fffA-Za-z·]{2,12}", whole) and not _NOT_A_NAME.search(whole)
+    return {"name": whole} if named else {}
 
 
 def _whole(text: str, asked: str) -> dict[str, str]:
     """The message itself as the answer to an open question."""
     said = _POLITE.sub("", _POLITE.sub("", text.strip()))
-    return {asked: said} if asked in _FREE and _MIN_FREE <= len(said) <= _MAX_FREE else {}
+    fits = _MIN_FREE <= len(said) <= _MAX_FREE and not _EMPTY_TALK.fullmatch(said)
+    return {asked: said} if asked in _FREE and fits else {}

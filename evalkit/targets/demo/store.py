@@ -19,17 +19,18 @@ Row = dict[str, Any]
 
 _SCHEMA = """
 create table orders (order_id text primary key, phone text, customer text, product text, category text,
-    price real, status text, ordered_at text, shipped_at text, signed_at text, carrier text, tracking_no text,
+    price numeric, status text, ordered_at text, shipped_at text, signed_at text, carrier text, tracking_no text,
     opened integer, warranty_months integer);
 create table slots (date text, period text, left integer, primary key (date, period));
 create table bookings (booking_id text primary key, product text, fault text, name text, phone text,
     address text, date text, period text);
 create table returns (return_id text primary key, order_id text unique, reason text, phone text);
 """
-_ORDER_FIELDS = (
-    "order_id, phone, customer, product, category, price, status, ordered_at, shipped_at, signed_at, carrier,"
-    " tracking_no, opened, warranty_months"
-)
+_ORDER = (
+    "order_id", "phone", "customer", "product", "category", "price", "status", "ordered_at", "shipped_at",
+    "signed_at", "carrier", "tracking_no", "opened", "warranty_months",
+)  # fmt: skip
+_INSERT_ORDER = f"insert into orders values ({','.join('?' * len(_ORDER))})"  # noqa: S608 - made of question marks
 
 
 class ToolError(Exception):
@@ -44,19 +45,17 @@ class ToolError(Exception):
 class Store:
     """One set of books, seeded from `shop`; `copy` gives a new one that changes on its own."""
 
-    def __init__(self, shop: Mapping[str, Any], *, source: Store | None = None) -> None:
+    def __init__(self, shop: Mapping[str, Any], *, books: sqlite3.Connection | None = None) -> None:
         self.shop = shop
         self.clock = datetime.fromisoformat(shop["clock"])
-        self._db = sqlite3.connect(":memory:", check_same_thread=False)
+        self._db = books or _seeded(shop)
         self._db.row_factory = sqlite3.Row
-        if source is None:
-            self._seed()
-        else:
-            source._db.backup(self._db)
 
     def copy(self) -> Store:
         """The same books as they are now, in a database of their own."""
-        return Store(self.shop, source=self)
+        books = _empty()
+        self._db.backup(books)
+        return Store(self.shop, books=books)
 
     def close(self) -> None:
         """Throw the books away."""
@@ -74,25 +73,29 @@ class Store:
 
     def order(self, order_id: str) -> Row:
         """The order of that number; ToolError when there is none."""
-        found = self.rows(f"select {_ORDER_FIELDS} from orders where order_id = ?", order_id.upper())  # noqa: S608
+        found = self.rows("select * from orders where order_id = ?", order_id.upper())
         if not found:
             raise ToolError("ORDER_NOT_FOUND", f"没有查到订单号为 {order_id} 的订单")
         return found[0]
 
     def orders_of(self, phone: str) -> list[Row]:
         """The orders of that phone, newest first; ToolError when there are none."""
-        query = f"select {_ORDER_FIELDS} from orders where phone = ? order by ordered_at desc"  # noqa: S608
-        found = self.rows(query, phone)
+        found = self.rows("select * from orders where phone = ? order by ordered_at desc", phone)
         if not found:
             raise ToolError("NO_ORDERS", f"手机号 {phone} 名下没有订单")
         return found
 
-    def _seed(self) -> None:
-        self._db.executescript(_SCHEMA)
-        orders = [
-            tuple(order[name.strip()] for name in _ORDER_FIELDS.split(",")) for order in self.shop["orders"]
-        ]
-        slots = [(slot["date"], slot["period"], slot["left"]) for slot in self.shop["repair_slots"]]
-        with self._db:
-            self._db.executemany(f"insert into orders values ({','.join('?' * 14)})", orders)
-            self._db.executemany("insert into slots values (?, ?, ?)", slots)
+
+def _empty() -> sqlite3.Connection:
+    return sqlite3.connect(":memory:", check_same_thread=False)
+
+
+def _seeded(shop: Mapping[str, Any]) -> sqlite3.Connection:
+    """New books with the orders and repair slots of the shop."""
+    books = _empty()
+    books.executescript(_SCHEMA)
+    with books:
+        books.executemany(_INSERT_ORDER, [[order[name] for name in _ORDER] for order in shop["orders"]])
+        slots = [[slot["date"], slot["period"], slot["left"]] for slot in shop["repair_slots"]]
+        books.executemany("insert into slots values (?, ?, ?)", slots)
+    return books

@@ -1,9 +1,9 @@
 """One answer as a stream of events, in the real system's order, with its failures.
 
-    in order      meta, message*, finish, done          (agent engine: tool events before the messages)
-    refused       meta, meta of a new task, reject, finish REJECTED, done
-    stopped       meta, message*, cancel, done
-    failed        meta, message*, and the connection closes
+in order      meta, message*, finish, done          (agent engine: tool events before the messages)
+refused       meta, meta of a new task, reject, finish REJECTED, done
+stopped       meta, message*, cancel, done
+failed        meta, message*, and the connection closes
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Literal
 
 from evalkit.targets.demo.admission import number
@@ -23,7 +24,7 @@ from evalkit.targets.demo.frames import DONE, chunks, frame
 from evalkit.targets.demo.settings import Settings
 from evalkit.targets.demo.tools import DISPLAY_NAMES, Call
 
-__all__ = ["BUSY", "Broken", "Engine", "Run", "events"]
+__all__ = ["Broken", "Engine", "Run", "events", "rejection"]
 
 BUSY = "系统繁忙，请稍后再试"
 Engine = Literal["workflow", "agent"]
@@ -53,6 +54,11 @@ class Run:
         """The frame that opens the stream."""
         return frame("meta", {"conversationId": self.conversation_id, "taskId": self.task_id})
 
+    def end(self) -> None:
+        """Nothing more will be sent; where nobody said why, the client is gone."""
+        self.ended = time.monotonic()
+        self.status = "INTERRUPTED" if self.status == "RUNNING" else self.status
+
     def finish(self, event: str, status: str, **more: Any) -> bytes:
         """The frame that closes it; what is None is left out."""
         said = {"messageId": number(self.task_id + status), **more, "messageStatus": status}
@@ -80,29 +86,39 @@ async def events(run: Run, *, agent: Agent, talk: Conversation, settings: Settin
     yield DONE
 
 
+async def rejection(run: Run) -> AsyncGenerator[bytes]:
+    """The frames after `meta` of a question that is turned away under load: it gets a new task id first."""
+    run.status = "REJECTED"
+    run.task_id = number(run.task_id)
+    yield run.meta()
+    yield frame("reject", {"type": "response", "delta": BUSY})
+    yield run.finish("finish", "REJECTED")
+    yield DONE
+
+
 async def _told(run: Run, reply: Reply, settings: Settings) -> AsyncIterator[bytes]:
     """Tool events, thoughts and text at the server's pace, until the end, a stop, or a cut."""
-    if run.engine == "agent":
-        for tool in _tools(reply.calls):
-            yield tool
-    cut = settings.faults.cut_after if settings.faults.strikes("cut", run.question) else None
-    for count, (kind, delta) in enumerate(_deltas(run, reply, settings.pacing.chunk_chars)):
-        if count == cut:
-            raise Broken
+    cut = settings.faults.strikes("cut", run.question)
+    parts = _parts(run, reply, settings.pacing.chunk_chars)
+    for part in islice(parts, settings.faults.cut_after if cut else None):
         if run.stopped.is_set():
             return
-        if kind == "response" and run.first_text is None:
-            run.first_text = time.monotonic()
-        yield frame("message", {"type": kind, "delta": delta})
+        yield part
         await asyncio.sleep(settings.pacing.chunk_ms / 1000)
-    if cut is not None:
+    if cut:
         raise Broken
 
 
-def _deltas(run: Run, reply: Reply, size: int) -> Iterator[tuple[str, str]]:
+def _parts(run: Run, reply: Reply, size: int) -> Iterator[bytes]:
+    if run.engine == "agent":
+        yield from _tools(reply.calls)
     if run.deep_thinking:
-        yield from (("think", piece) for piece in chunks(reply.thinking, size))
-    yield from (("response", piece) for piece in chunks(reply.text, size))
+        yield from (
+            frame("message", {"type": "think", "delta": piece}) for piece in chunks(reply.thinking, size)
+        )
+    for piece in chunks(reply.text, size):
+        run.first_text = run.first_text or time.monotonic()
+        yield frame("message", {"type": "response", "delta": piece})
 
 
 def _tools(calls: tuple[Call, ...]) -> Iterator[bytes]:
@@ -120,4 +136,3 @@ def _finish(run: Run, reply: Reply, *, first: bool) -> bytes:
     if run.engine == "agent":
         return run.finish("finish", "NORMAL", title=title, state=reply.state)
     return run.finish("finish", "NORMAL", title=title, sources=sources(reply.hits) or None)
-

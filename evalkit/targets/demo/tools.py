@@ -11,14 +11,36 @@ from typing import Any
 from evalkit.targets.demo.products import same_product
 from evalkit.targets.demo.store import Row, Store, ToolError
 
-__all__ = ["DISPLAY_NAMES", "Call", "Tools"]
+__all__ = ["Call", "Tools"]
 
 RETURN_DAYS = 7
 BOOKING_DAYS = 7
 NOT_ON_SITE = ("耳机", "手表手环")
 QUALITY_ONLY_MODELS = ("Buds",)
 """Worn in the ear: once opened, returned only for a fault."""
-QUALITY_WORDS = ("质量", "坏", "故障", "瑕疵", "没声音", "无声", "不开机", "无法", "充不", "失灵", "破损", "划痕", "发错", "异响", "断连", "花屏", "死机", "连不上", "失效", "闪退", "漏")
+QUALITY_WORDS = (
+    "质量",
+    "坏",
+    "故障",
+    "瑕疵",
+    "没声音",
+    "无声",
+    "不开机",
+    "无法",
+    "充不",
+    "失灵",
+    "破损",
+    "划痕",
+    "发错",
+    "异响",
+    "断连",
+    "花屏",
+    "死机",
+    "连不上",
+    "失效",
+    "闪退",
+    "漏",
+)
 
 DISPLAY_NAMES = {
     "find_orders": "按手机号查订单",
@@ -50,7 +72,7 @@ class Tools:
         self._books = books
         self.calls: list[Call] = []
 
-    def call(self, name: str, **arguments: str) -> Call:
+    def call(self, name: str, /, **arguments: str) -> Call:
         """Call a tool; its refusal is part of the call, not an exception."""
         started = time.perf_counter()
         result, error = None, None
@@ -70,7 +92,9 @@ def _find_orders(store: Store, *, phone: str) -> list[Row]:
 
 def _get_order(store: Store, *, order_id: str) -> Row:
     hidden = ("phone", "customer")
-    return {name: value for name, value in store.order(order_id).items() if name not in hidden}
+    order = store.order(order_id)
+    shown = {name: value for name, value in order.items() if name not in hidden}
+    return {**shown, "opened": bool(order["opened"])}
 
 
 def _track_shipment(store: Store, *, order_id: str) -> Row:
@@ -81,7 +105,9 @@ def _track_shipment(store: Store, *, order_id: str) -> Row:
 
 
 def _check_warranty(store: Store, *, product: str, phone: str) -> Row:
-    order = same_product(product, store.orders_of(phone))
+    orders = store.orders_of(phone)
+    received = [order for order in orders if order["signed_at"]]
+    order = same_product(product, received) or same_product(product, orders)
     if order is None:
         raise ToolError("PRODUCT_NOT_FOUND", f"手机号 {phone} 名下没有购买{product}的记录")
     result = {"order_id": order["order_id"], "product": order["product"]}
@@ -133,7 +159,9 @@ def _create_return(store: Store, *, order_id: str, reason: str, phone: str) -> R
         raise ToolError("QUALITY_ONLY", "入耳式耳机拆封后只有质量问题可以退货")
     return_id = f"T{order['order_id'][1:]}"
     with store.writing() as books:
-        books.execute("insert into returns values (?, ?, ?, ?)", (return_id, order["order_id"], reason, phone))
+        books.execute(
+            "insert into returns values (?, ?, ?, ?)", (return_id, order["order_id"], reason, phone)
+        )
     return {"return_id": return_id, "order_id": order["order_id"], "refund": order["price"]}
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from evalkit.targets.demo.faults import Faults
 from evalkit.targets.demo.intents import MAX_CANDIDATES, Candidate, Classifier
-from evalkit.targets.demo.knowledge import DATA, Knowledge, Leaf, load
+from evalkit.targets.demo.knowledge import DATA, Knowledge, Leaf, Utterance, load
 from evalkit.targets.demo.products import Products
-from evalkit.targets.demo.questions import in_context, sub_questions
+from evalkit.targets.demo.questions import refers_back, sub_questions
 from evalkit.targets.demo.retrieval import Hit, Index, by_document
 
 __all__ = ["Model", "Part", "Understanding", "trained"]
@@ -65,13 +65,23 @@ def trained(folder: Path = DATA) -> Model:
     """The model of the shop in `folder`: index built and classifier trained, once a process."""
     knowledge = load(folder)
     names = [order["product"] for order in knowledge.shop["orders"]]
-    titles = [doc.title.removesuffix(" 手机").removesuffix(" 笔记本电脑") for doc in knowledge.documents if doc.kind == "product"]
+    titles = [
+        doc.title.removesuffix(" 手机").removesuffix(" 笔记本电脑")
+        for doc in knowledge.documents
+        if doc.kind == "product"
+    ]
     return Model(
         knowledge,
         Index(chunk for document in knowledge.documents for chunk in document.chunks()),
-        Classifier(knowledge.utterances, knowledge.leaves),
+        Classifier(knowledge.utterances, _background(knowledge)),
         Products([*names, *titles]),
     )
+
+
+def _background(knowledge: Knowledge) -> list[Utterance]:
+    """What the intent tree and the titles of the documents say of each leaf."""
+    told = [Utterance(leaf.intent_l2, f"{leaf.name} {leaf.description}") for leaf in knowledge.leaves]
+    return told + [Utterance(intent, doc.title) for doc in knowledge.documents for intent in doc.intents]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +96,7 @@ class Understanding:
 
         `previous` is the question before, for messages that only refer back to it.
         """
-        questions = sub_questions(in_context(message, previous))
+        questions = sub_questions(self._in_context(message, previous))
         spare = MAX_CANDIDATES - len(questions)
         found = []
         for question in questions:
@@ -111,6 +121,12 @@ class Understanding:
             hits = [hit for hit in hits if hit.chunk.doc_id != lost]
         return Part(part.question, part.leaves, part.scores, tuple(hits))
 
+    def _in_context(self, message: str, previous: str | None) -> str:
+        """`message` as it is meant: the question before, asked of another product, or taken along as it is."""
+        if not previous or not refers_back(message):
+            return message
+        return self.model.products.replaced(previous, message) or f"{previous} {message}"
+
     def _leaves(self, question: str, message: str) -> list[tuple[Leaf, float]]:
         candidates = self.model.classifier.candidates(question)
         if self.faults.strikes("wrong_intent", message):
@@ -119,7 +135,9 @@ class Understanding:
 
     def _another(self, question: str, candidates: Sequence[Candidate]) -> str:
         """Some leaf that the question was not thought to belong to, always the same one."""
-        others = [label for label in self.model.classifier.labels if label not in {c.intent for c in candidates}]
+        others = [
+            label for label in self.model.classifier.labels if label not in {c.intent for c in candidates}
+        ]
         return others[hashlib.sha256(question.encode()).digest()[0] % len(others)]
 
 
