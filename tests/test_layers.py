@@ -17,6 +17,7 @@ LAYERS = {
     "contracts": 0,
     "kinds": 1,
     "registry": 1,
+    "schema": 1,
     "reading": 2,
     "records": 2,
     "cases": 2,

@@ -30,6 +30,9 @@ _COMMANDS = {
 }
 """Each command and the module that has it, in the order in which `--help` lists them."""
 
+_FUNCTIONS = {"eval": "eval_"}
+"""The functions of the commands whose names are taken in Python."""
+
 _INTERRUPTED = 130
 _IO_ERROR = 74
 
@@ -46,7 +49,7 @@ class _Commands(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module = importlib.import_module(f"evalkit.cli.{_COMMANDS[cmd_name]}")
-        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        command: click.Command = getattr(module, _FUNCTIONS.get(cmd_name, cmd_name))
         return command
 
 

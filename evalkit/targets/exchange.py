@@ -32,7 +32,7 @@ import httpx
 from evalkit.contracts import ChannelError, Timings
 from evalkit.targets.refusal import Refused, expect, refused
 from evalkit.targets.sse import Decoder, Event, EventTooLarge
-from evalkit.targets.transport import Stamps, WireError, chunks
+from evalkit.targets.transport import Stamped, Stamps, WireError, chunks
 from evalkit.targets.wire import decoded, storable
 
 __all__ = ["Arrival", "Exchange", "fetch", "stream", "timings"]
@@ -67,11 +67,6 @@ class Exchange:
         """When the request had left; if it never did, when it was handed over."""
         return self.stamps.sent_at or self.stamps.handed_at or self.ended_at
 
-    @property
-    def total_ms(self) -> float:
-        """From then to the end."""
-        return (self.ended_at - self.began_at) * 1000
-
 
 Read = Callable[[httpx.Response, Exchange, asyncio.Timeout], Awaitable[None]]
 
@@ -84,23 +79,25 @@ async def stream(
     total_deadline_s: float,
 ) -> Exchange:
     """Read an event stream to its end, past any closing event."""
-    return await _exchange(client, request, _read_events, (first_event_deadline_s, total_deadline_s))
+    return await _exchange(
+        client, request, read=_read_events, first_s=first_event_deadline_s, total_s=total_deadline_s
+    )
 
 
 async def fetch(client: httpx.AsyncClient, request: httpx.Request, *, total_deadline_s: float) -> Exchange:
     """Read one JSON body: `reply` is its value."""
-    return await _exchange(client, request, _read_json, (None, total_deadline_s))
+    return await _exchange(client, request, read=_read_json, first_s=None, total_s=total_deadline_s)
 
 
 async def _exchange(
-    client: httpx.AsyncClient, request: httpx.Request, read: Read, deadlines: tuple[float | None, float]
+    client: httpx.AsyncClient, request: httpx.Request, *, read: Read, first_s: float | None, total_s: float
 ) -> Exchange:
     seen = Exchange()
     request.extensions["stamps"] = seen.stamps
-    first_s, total_s = deadlines
     try:
         async with asyncio.timeout(total_s) as total, asyncio.timeout(first_s) as first:
-            await _send(client, request, seen, lambda response: read(response, seen, first))
+            response = await client.send(request, stream=True)
+            await _receive(response, seen, lambda: read(response, seen, first))
     except TimeoutError:
         seen.error = _deadline("total", total_s) if total.expired() else _deadline("first_event", first_s)
     except WireError as error:
@@ -109,21 +106,15 @@ async def _exchange(
         seen.error = error.error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         seen.error = _broken(error, seen)
-    seen.ended_at = time.perf_counter()
+    seen.ended_at = seen.stamps.ended_at or time.perf_counter()
     return seen
 
 
-async def _send(
-    client: httpx.AsyncClient,
-    request: httpx.Request,
-    seen: Exchange,
-    read: Callable[[httpx.Response], Awaitable[None]],
-) -> None:
-    response = await client.send(request, stream=True)
+async def _receive(response: httpx.Response, seen: Exchange, read: Callable[[], Awaitable[None]]) -> None:
     try:
         seen.http_status = response.status_code
         seen.retry_after = response.headers.get("retry-after")
-        await read(response)
+        await read()
     finally:
         await response.aclose()
 
@@ -148,22 +139,22 @@ async def _read_events(response: httpx.Response, seen: Exchange, first: asyncio.
     await expect(response, "text/event-stream")
     decoder = Decoder()
     try:
-        async for data, arrived_at in chunks(response):
-            seen.first_byte_at = seen.first_byte_at or arrived_at
-            _take(decoder, data, arrived_at, seen)
+        async for chunk in chunks(response):
+            seen.first_byte_at = seen.first_byte_at or chunk.arrived_at
+            _take(seen, decoder, chunk)
             if seen.events and first.when() is not None and not first.expired():
                 first.reschedule(None)
     finally:
         seen.tail = decoder.tail
 
 
-def _take(decoder: Decoder, data: bytes, arrived_at: float, seen: Exchange) -> None:
+def _take(seen: Exchange, decoder: Decoder, chunk: Stamped) -> None:
     try:
-        events: Sequence[Event] = decoder.feed(data)
+        events: Sequence[Event] = decoder.feed(chunk.data)
     except EventTooLarge as error:
-        seen.events += [Arrival(event, arrived_at) for event in error.events]
+        seen.events += [Arrival(event, chunk.arrived_at) for event in error.events]
         raise WireError("too_large", str(error)) from error
-    seen.events += [Arrival(event, arrived_at) for event in events]
+    seen.events += [Arrival(event, chunk.arrived_at) for event in events]
 
 
 async def _read_json(response: httpx.Response, seen: Exchange, _first: asyncio.Timeout) -> None:
@@ -175,7 +166,7 @@ async def _read_json(response: httpx.Response, seen: Exchange, _first: asyncio.T
     try:
         seen.reply = storable(decoded(bytes(body)))
     except ValueError as error:
-        raise refused(response, "bad_json", f"found {error}, wanted JSON.", bytes(body)) from error
+        raise refused(response, "bad_json", f"found {error}, wanted JSON.", body=bytes(body)) from error
 
 
 def timings(

@@ -32,6 +32,7 @@ class Mask:
         raw = secret.encode("utf-8", "surrogatepass")
         self._forms |= {
             secret,
+            urllib.parse.quote(secret, errors="replace"),
             urllib.parse.quote(secret, safe="", errors="replace"),
             urllib.parse.quote_plus(secret, errors="replace"),
             base64.b64encode(raw).decode("ascii"),

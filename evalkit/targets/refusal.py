@@ -25,7 +25,7 @@ class Refused(Exception):
 
 
 def refused(
-    response: httpx.Response, kind: str, message: str, body: bytes, *, code: str | None = None
+    response: httpx.Response, kind: str, message: str, *, body: bytes, code: str | None = None
 ) -> Refused:
     """The refusal of `response` for that reason."""
     error = ChannelError(
@@ -42,9 +42,8 @@ async def expect(response: httpx.Response, content_type: str) -> None:
     body = await _head(response)
     code, told = _envelope(body)
     kind = _kind(response.status_code, enveloped=code is not None)
-    raise refused(
-        response, kind, f"{_found(response, kind)}, wanted {content_type}. {told}".strip(), body, code=code
-    )
+    message = f"{_found(response, kind)}, wanted {content_type}. {told}".strip()
+    raise refused(response, kind, message, body=body, code=code)
 
 
 def _kind(status: int, *, enveloped: bool) -> str:

@@ -57,7 +57,7 @@ class Stamps:
     """When the parts of one request happened; None where they did not, or nobody could see them.
 
     A caller that wants them even if the request fails puts its own under the extension `stamps`.
-    `arrived_at` is the arrival of the latest piece of the body.
+    `arrived_at` is the arrival of the latest piece of the body, `ended_at` that of its end.
     """
 
     handed_at: float | None = None
@@ -67,6 +67,7 @@ class Stamps:
     sent_at: float | None = None
     headers_at: float | None = None
     arrived_at: float | None = None
+    ended_at: float | None = None
 
     @property
     def reused(self) -> bool | None:
@@ -99,10 +100,15 @@ class _StampedStream(httpx.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for data in self._inner:
-            if self._turn.over:
-                self._stamps.arrived_at = time.perf_counter()
-                self._turn = _Turn()
+            self._stamp()
             yield data
+        self._stamp()
+        self._stamps.ended_at = self._stamps.arrived_at
+
+    def _stamp(self) -> None:
+        if self._turn.over:
+            self._stamps.arrived_at = time.perf_counter()
+            self._turn = _Turn()
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -123,9 +129,12 @@ class StampingTransport(httpx.AsyncBaseTransport):
         stamps.headers_at = stamps.headers_at or time.perf_counter()
         if not isinstance(response.stream, httpx.AsyncByteStream):
             raise TypeError("the inner transport gave a body that cannot be read asynchronously")
-        response.stream = _StampedStream(response.stream, stamps)
-        response.extensions["stamps"] = stamps
-        return response
+        return httpx.Response(
+            response.status_code,
+            headers=response.headers,
+            stream=_StampedStream(response.stream, stamps),
+            extensions={**response.extensions, "stamps": stamps},
+        )
 
     async def aclose(self) -> None:
         """Close the inner transport."""

@@ -1,7 +1,13 @@
 """Ragent 1.x as a target: the answer stream first, then the evidence endpoint, one observation a case.
 
 Each channel keeps its own status, error, attempts and timings. Documents come from the answer's own stream
-where it names its sources, else from the evidence endpoint; intents always from the latter.
+where it names its sources, else from the evidence endpoint; intents always from the latter. In a dialog the
+evidence is that of the first question.
+
+Beside the kinds of error of every exchange there are `rejected`, `cancelled`, `incomplete` (the stream ended
+without a closing event), `stream_error` (an `error` event), `bad_event`, `bad_evidence`, `login` and
+`rate_limited`. Flags: `buffered_stream`, `lone_surrogate`, `unclean_end`, `max_iterations`, `bad_sources`,
+`bad_state`, `evidence_mismatch`, `secret_in_answer`.
 """
 
 from __future__ import annotations
@@ -11,7 +17,7 @@ import contextlib
 import os
 import urllib.parse
 from collections.abc import AsyncIterator
-from typing import Literal
+from typing import Literal, get_args
 
 from evalkit.errors import UsageError
 from evalkit.kinds import Ask
@@ -52,6 +58,8 @@ async def ragent(  # noqa: PLR0913 - the parameters of a target are its configur
     `agent_streams` says how many dialogs it is given at once. With `evidence` off that channel is skipped.
     Raises UsageError without a login, or where the login is refused or the service cannot be reached.
     """
+    if engine not in get_args(Engine):
+        raise UsageError(f"ragent: found engine {engine!r}, wanted one of {', '.join(get_args(Engine))}.")
     address = base_url or os.environ.get("RAGENT_BASE_URL") or _HOME
     if urllib.parse.urlsplit(address).username:
         raise UsageError("ragent: found a login in the address; wanted RAGENT_USERNAME and RAGENT_PASSWORD.")
