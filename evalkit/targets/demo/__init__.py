@@ -2,9 +2,10 @@
 
 It retrieves, classifies, answers and works through tasks with its own limits, over the wire of Ragent 1.1.
 
-    serve       the server inside this process
-    demo        the target of `--target demo`: server in a process of its own, asked like any Ragent
-    Faults …    known-bad behaviour, pace and limits
+    demo            the target of `--target demo`: server in a process of its own, asked like any Ragent
+    serve           the server inside a running event loop
+    serve_forever   the server as a process
+    Faults …        known-bad behaviour, pace and limits
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
     from evalkit.targets.demo.faults import Faults
     from evalkit.targets.demo.hosting import serve
     from evalkit.targets.demo.settings import Limits, Pacing
+    from evalkit.targets.demo.standalone import serve_forever
     from evalkit.targets.demo.target import demo
 
-__all__ = ["Faults", "Limits", "Pacing", "demo", "serve"]
+__all__ = ["Faults", "Limits", "Pacing", "demo", "serve", "serve_forever"]
 
 _HOMES = {
     "Faults": "faults",
@@ -26,6 +28,7 @@ _HOMES = {
     "Pacing": "settings",
     "demo": "target",
     "serve": "hosting",
+    "serve_forever": "standalone",
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         serve_forever(
             host=given.host,
             port=given.port,
-            faults=Faults.parsed([os.environ.get(ENVIRONMENT, ""), *given.fault]),
+            faults=Faults.switched_on(given.fault),
             pacing=Pacing(chunk_chars=given.chunk_chars, chunk_ms=given.chunk_ms, think_ms=given.think_ms),
             limits=Limits(
                 max_concurrent=given.max_concurrent,

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evalkit.targets.demo import dialogs
 from evalkit.targets.demo.acts import cancels, refuses
 from evalkit.targets.demo.answers import clarification, extract
 from evalkit.targets.demo.conversations import Conversation
-from evalkit.targets.demo.dialogs import Dialog, Task
+from evalkit.targets.demo.dialogs import Dialog, Task, begin, concerns, step
 from evalkit.targets.demo.knowledge import Leaf
 from evalkit.targets.demo.order_query import ORDER_QUERY
 from evalkit.targets.demo.questions import asks
@@ -104,7 +103,7 @@ class Agent:
             return f"{task.title}我稍后为您办理，请先完成{_TASKS[before.task].title}。"
         known = before.slots if before and not _OTHER.search(text) else {}
         kept = {name: known[name] for name in _KEPT if name in known}
-        turn.talk.dialog, said = dialogs.begin(task, text, reader=self.reader, tools=turn.tools, known=kept)
+        turn.talk.dialog, said = begin(task, text, reader=self.reader, tools=turn.tools, known=kept)
         return said
 
     def _in_task(self, turn: _Turn) -> str:
@@ -113,7 +112,7 @@ class Agent:
         task = _TASKS[dialog.task]
         part = self.understanding.parts(turn.message)[0]
         leaf = part.leaf if part.scores and part.scores[0] >= _SURE_OF_CHANGE and asks(turn.message) else None
-        inside = dialogs.concerns(dialog, task, turn.message, self.reader)
+        inside = concerns(dialog, task, turn.message, self.reader)
         if leaf and leaf.task not in (None, task.name) and (not inside or cancels(turn.message)):
             dialog.close("")
             return f"好的，{task.title}先停下，没有提交任何申请。{self._begin(turn, _TASKS[leaf.task], turn.message)}"
@@ -133,7 +132,7 @@ class Agent:
 
     def _step(self, turn: _Turn, task: Task) -> str:
         dialog = turn.talk.dialog or Dialog(task.name)
-        return dialogs.reply(dialog, turn.message, task=task, reader=self.reader, tools=turn.tools)
+        return step(dialog, turn.message, task=task, reader=self.reader, tools=turn.tools)
 
     def _invented(self, message: str, text: str, calls: Sequence[Call]) -> tuple[str, tuple[Call, ...]]:
         """What is said and called, with a call that nobody made where that fault strikes."""

@@ -14,7 +14,7 @@ from evalkit.targets.demo.acts import agrees, cancels, denies, meant, refuses
 from evalkit.targets.demo.slots import Reader, chosen
 from evalkit.targets.demo.tools import Tools
 
-__all__ = ["Dialog", "Task", "begin", "concerns", "reply"]
+__all__ = ["Dialog", "Task", "begin", "concerns", "step"]
 
 LABELS = {
     "order_id": "订单号",
@@ -111,7 +111,7 @@ def concerns(dialog: Dialog, task: Task, text: str, reader: Reader) -> bool:
     return bool(found) or awaited or cancels(text) or refuses(text)
 
 
-def reply(dialog: Dialog, text: str, *, task: Task, reader: Reader, tools: Tools) -> str:
+def step(dialog: Dialog, text: str, *, task: Task, reader: Reader, tools: Tools) -> str:
     """What the agent says to `text` within the task; the dialog and the store change accordingly."""
     changed = _fill(dialog, text, task, reader)
     if changed:

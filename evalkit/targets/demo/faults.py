@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -80,6 +81,11 @@ class Faults:
         return cls.of(
             {name.strip(): value.strip() for name, _, value in (part.partition("=") for part in parts)}
         )
+
+    @classmethod
+    def switched_on(cls, pairs: Iterable[str]) -> Faults:
+        """Faults from the environment (`ENVIRONMENT`) and from `pairs`, which go before it."""
+        return cls.parsed([os.environ.get(ENVIRONMENT, ""), *pairs])
 
     def strikes(self, name: str, question: str) -> bool:
         """Whether the fault of that name befalls `question`."""

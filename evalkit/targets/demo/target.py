@@ -11,17 +11,26 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, TypedDict
 
 from evalkit.errors import EvalkitError
 from evalkit.kinds import Ask
 from evalkit.targets.demo.faults import Faults
+from evalkit.targets.demo.settings import Limits, Pacing
 from evalkit.targets.ragent import Engine, ragent
 
-__all__ = ["child", "demo"]
+__all__ = ["Login", "child", "demo"]
 
 _START_S = 20.0
 _STOP_S = 2.0
+
+
+class Login(TypedDict):
+    """Where the server is, and who may ask it."""
+
+    base_url: str
+    username: str
+    password: str
 
 
 @asynccontextmanager
@@ -70,14 +79,10 @@ async def demo(  # noqa: PLR0913 - the parameters of a target are its configurat
             "hallucinate_tool": hallucinate_tool,
         }
     )
-    options = [f"--fault={name}={value}" for name, value in _set(faults).items()]
-    options += [f"--chunk-chars={chunk_chars}", f"--chunk-ms={chunk_ms}", f"--think-ms={think_ms}"]
-    options += [f"--max-concurrent={max(concurrency, 10)}"]
-    async with child(*options) as login:
+    pacing = Pacing(chunk_chars=chunk_chars, chunk_ms=chunk_ms, think_ms=think_ms)
+    async with child(*_options(faults, pacing, concurrency)) as login:
         target = ragent(
-            base_url=login["base_url"],
-            username=login["username"],
-            password=login["password"],
+            **login,
             engine=engine,
             concurrency=concurrency,
             agent_streams=concurrency,
@@ -90,7 +95,7 @@ async def demo(  # noqa: PLR0913 - the parameters of a target are its configurat
 
 
 @asynccontextmanager
-async def child(*options: str) -> AsyncIterator[dict[str, str]]:
+async def child(*options: str) -> AsyncIterator[Login]:
     """Where a server with these command-line options listens, and its login; stopped at the end of the block."""
     command = [sys.executable, "-P", "-m", "evalkit.targets.demo", "--port=0", f"--parent-pid={os.getpid()}"]
     process = await asyncio.create_subprocess_exec(
@@ -102,13 +107,19 @@ async def child(*options: str) -> AsyncIterator[dict[str, str]]:
         await asyncio.shield(_stop(process))
 
 
-def _set(faults: Faults) -> dict[str, Any]:
-    """The faults that were asked for, so that the others may still come from the environment."""
+def _options(faults: Faults, pacing: Pacing, concurrency: int) -> list[str]:
+    """The server's command line; only faults that were asked for, the others may come from the environment."""
     normal = dataclasses.asdict(Faults())
-    return {name: value for name, value in dataclasses.asdict(faults).items() if value != normal[name]}
+    asked = {name: value for name, value in dataclasses.asdict(faults).items() if value != normal[name]}
+    pace = {f"--{name.replace('_', '-')}": value for name, value in dataclasses.asdict(pacing).items()}
+    return [
+        *(f"--fault={name}={value}" for name, value in asked.items()),
+        *(f"{name}={value}" for name, value in pace.items()),
+        f"--max-concurrent={max(concurrency, Limits().max_concurrent)}",
+    ]
 
 
-async def _announced(process: Process) -> dict[str, str]:
+async def _announced(process: Process) -> Login:
     """The line in which the server says where it is."""
     line = b""
     if process.stdout is not None:
@@ -121,7 +132,7 @@ async def _announced(process: Process) -> dict[str, str]:
         raise EvalkitError(
             f"demo: the server ended with exit code {code} before it was ready; see its words above."
         )
-    login: dict[str, str] = json.loads(line)
+    login: Login = json.loads(line)
     return login
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+from pathlib import Path
+
 import pytest
 
 from evalkit.errors import UnknownName, UsageError
+from evalkit.targets.demo import demo
 from evalkit.targets.demo.faults import Faults
 
 QUESTIONS = [f"问题{number}" for number in range(2000)]
@@ -57,3 +62,15 @@ def test_an_unknown_fault_names_the_nearest() -> None:
 def test_what_cannot_be_is_refused(pair: str) -> None:
     with pytest.raises(UsageError, match="wanted"):
         Faults.parsed([pair])
+
+
+def test_the_environment_switches_faults_on_and_pairs_go_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVALKIT_DEMO_FAULTS", "cut=0.2,reject=0.1")
+    assert Faults.switched_on(["cut=0.5"]) == Faults(cut=0.5, reject=0.1)
+
+
+def test_every_fault_is_a_parameter_of_the_target_and_on_the_page() -> None:
+    wanted = {field.name for field in dataclasses.fields(Faults)}
+    assert wanted <= inspect.signature(demo).parameters.keys()
+    page = (Path(__file__).parents[3] / "docs" / "demo-shop.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in page for name in wanted)

@@ -417,7 +417,7 @@ def test_a_stopped_stream_is_cancelled() -> None:
 
 async def drain(answer: httpx.Response, got: list[bytes]) -> None:
     async for chunk in answer.aiter_raw():
-        got.append(chunk)
+        got += [chunk]
 
 
 def test_a_cut_stream_closes_without_a_word() -> None:
