@@ -18,6 +18,8 @@ LAYERS = {
     "kinds": 1,
     "registry": 1,
     "reading": 2,
+    "writing": 2,
+    "runs": 2,
     "records": 2,
     "cases": 2,
     "slices": 3,
@@ -40,6 +42,9 @@ LAYERS = {
 SAME_FLOOR = {
     ("records", "reading"),
     ("cases", "reading"),
+    ("runs", "reading"),
+    ("runs", "writing"),
+    ("writing", "reading"),
 }
 """The few neighbours on one floor that may look at each other, in this direction only."""
 
