@@ -1,0 +1,187 @@
+"""The tree of intents as a list of what to fix first: every row with all that is needed to believe it.
+
+A row loses what its samples lack to a full score. It is ranked by the lower bound of its recoverable points,
+and says how likely chance alone made it worse than the rest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import pandas as pd
+
+from evalkit.errors import UnknownName, UsageError
+from evalkit.report.digest import Digest
+from evalkit.report.directions import ErrorDirection, ranked_directions
+from evalkit.report.gains import Gain, gain
+from evalkit.report.worse_test import worse_than_rest
+from evalkit.stats import benjamini_hochberg, mean_interval
+
+__all__ = ["IntentTree", "Level", "TreeBranch", "TreeRow", "intent_tree"]
+
+Level = Literal["intent_l1", "intent_l2"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeRow:
+    """One intent of either level: `n_counted` of its `n_total` samples lose `errors` in all.
+
+    `mean` with its 95 % interval is the metric's; null where nothing was counted. `gain` is what mending all
+    its errors would win overall. `p` says how likely chance made it so much worse than all other samples
+    (null without any), `q` is Benjamini–Hochberg over the rows of its level. `direction` is where most of its
+    intent errors go and `direction_share` their share of them; null without errors.
+    """
+
+    level: Level
+    label: str
+    n_total: int
+    n_counted: int
+    errors: float
+    mean: float | None
+    ci_low: float | None
+    ci_high: float | None
+    gain: Gain
+    p: float | None
+    q: float | None = None
+    direction: ErrorDirection | None = None
+    direction_share: float | None = None
+
+    @property
+    def coverage(self) -> float:
+        """The share of its samples that were counted."""
+        return self.n_counted / self.n_total
+
+
+@dataclass(frozen=True, slots=True)
+class TreeBranch:
+    """A first-level intent and the second-level ones under it; `top` is null for those under none."""
+
+    top: TreeRow | None
+    leaves: tuple[TreeRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IntentTree:
+    """The branches of a metric, most to win first; `mean` of `n_counted` of `n_total` samples overall."""
+
+    metric: str
+    n_total: int
+    n_counted: int
+    mean: float | None
+    branches: tuple[TreeBranch, ...]
+
+    @property
+    def leaves(self) -> list[TreeRow]:
+        """The second-level intents of all branches, most to win first."""
+        return sorted((row for branch in self.branches for row in branch.leaves), key=_rank)
+
+
+def intent_tree(digest: Digest, *, metric: str | None = None) -> IntentTree | None:
+    """The tree by `metric`, or by the main metric of the run; null where nothing was measured.
+
+    A label that stands under two first-level labels is put under the one that it has most often. UnknownName
+    for a metric that the run does not have, UsageError for one whose scores do not lie between 0 and 1.
+    """
+    name = metric or digest.main
+    if name is None:
+        return None
+    samples = _with_losses(digest, name)
+    ways = ranked_directions(samples)
+    tops = {row.label: row for row in _rows(samples, "intent_l1", name, ways)}
+    above = _above(samples)
+    under: dict[str | None, list[TreeRow]] = {label: [] for label in tops}
+    for row in _rows(samples, "intent_l2", name, ways):
+        under.setdefault(above.get(row.label), []).append(row)
+    branches = tuple(TreeBranch(tops.get(label or ""), tuple(rows)) for label, rows in under.items())
+    lost = samples["lost"].dropna()
+    mean = samples[name].mean() if len(lost) else None
+    return IntentTree(name, len(samples), len(lost), mean, branches)
+
+
+def _with_losses(digest: Digest, metric: str) -> pd.DataFrame:
+    """The samples with the column `lost`: what each counted sample lacks to a full score."""
+    results = {result.name: result for result in digest.run.results}
+    if metric not in results:
+        raise UnknownName("metric", metric, results)
+    samples: pd.DataFrame = digest.tables.samples.to_pandas()
+    scores = samples[metric]
+    if not scores.dropna().between(0, 1).all():
+        raise UsageError(
+            f"metric {metric!r}: found scores outside 0–1, wanted a metric of which a share can be won back; "
+            "`evalkit worst` ranks by any metric."
+        )
+    return samples.assign(lost=scores if results[metric].lower_is_better else 1 - scores)
+
+
+def _rows(samples: pd.DataFrame, level: Level, metric: str, ways: Sequence[ErrorDirection]) -> list[TreeRow]:
+    """The rows of a level with their q values, most to win first."""
+    cases = _by_case(samples, level)
+    whole = int(samples["lost"].notna().sum())
+    rows = [_row(part, cases, level=level, metric=metric, whole=whole) for _, part in samples.groupby(level)]
+    return sorted(_directed(_adjusted(rows), samples, ways), key=_rank)
+
+
+def _by_case(samples: pd.DataFrame, level: Level) -> pd.DataFrame:
+    """The mean loss of each case that counts, with its label: repeats of a case are one case to a test."""
+    counted = samples[samples["lost"].notna()]
+    return counted.groupby("sample_id", sort=False).agg(label=(level, "first"), lost=("lost", "mean"))
+
+
+def _row(part: pd.DataFrame, cases: pd.DataFrame, *, level: Level, metric: str, whole: int) -> TreeRow:
+    counted = part[part["lost"].notna()]
+    label = str(part[level].iloc[0])
+    lost, scores = counted["lost"], counted[metric]
+    is_rate = bool(scores.isin((0, 1)).all())
+    low, high = mean_interval(scores, is_rate=is_rate, clusters=counted["sample_id"])
+    inside = (cases["label"] == label).to_numpy()
+    return TreeRow(
+        level=level,
+        label=label,
+        n_total=len(part),
+        n_counted=len(counted),
+        errors=float(lost.sum()),
+        mean=float(scores.mean()) if len(counted) else None,
+        ci_low=low,
+        ci_high=high,
+        gain=gain(lost, whole=whole, cases=counted["sample_id"]),
+        p=worse_than_rest(cases["lost"][inside], cases["lost"][~inside]),
+    )
+
+
+def _adjusted(rows: Sequence[TreeRow]) -> list[TreeRow]:
+    tested = [row.p for row in rows if row.p is not None]
+    q = iter(benjamini_hochberg(tested).tolist())
+    return [row if row.p is None else replace(row, q=next(q)) for row in rows]
+
+
+def _directed(
+    rows: Sequence[TreeRow], samples: pd.DataFrame, ways: Sequence[ErrorDirection]
+) -> Iterator[TreeRow]:
+    """The rows with the direction that most of their intent errors take."""
+    labels = _above(samples)
+    for row in rows:
+        mine = [
+            way
+            for way in ways
+            if row.label == (way.gold if row.level == "intent_l2" else labels.get(way.gold))
+        ]
+        errors = sum(way.n for way in mine)
+        most = max(mine, key=lambda way: way.n, default=None)
+        yield replace(row, direction=most, direction_share=most.n / errors) if most else row
+
+
+def _above(samples: pd.DataFrame) -> dict[str, str | None]:
+    """The first-level label that each second-level label has most often."""
+    pairs = Counter(zip(samples["intent_l2"], samples["intent_l1"], strict=True))
+    above: dict[str, str | None] = {}
+    for (label, parent), _ in pairs.most_common():
+        if label is not None:
+            above.setdefault(label, parent)
+    return above
+
+
+def _rank(row: TreeRow) -> tuple[tuple[float, float], str]:
+    return row.gain.rank, row.label
