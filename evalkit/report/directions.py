@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ __all__ = ["ErrorDirection", "Example", "examples", "ranked_directions"]
 
 METRIC = "intent_top1"
 EXAMPLES = 3
+_COLUMNS = ["sample_id", "repeat", "query", "intent_l2", "intent_pred", METRIC]
 
 
 class Example(NamedTuple):
@@ -49,7 +51,7 @@ def ranked_directions(samples: pd.DataFrame) -> list[ErrorDirection]:
     """The error directions of a samples table, largest lower bound of the gain first; no errors: empty."""
     if METRIC not in samples:
         return []
-    counted = samples[samples[METRIC].notna()]
+    counted = samples.loc[samples[METRIC].notna(), _COLUMNS]
     found = [
         direction
         for gold, of_gold in counted.groupby("intent_l2")
@@ -78,17 +80,18 @@ def _direction(
         gold_n=len(of_gold),
         share=len(way) / errors,
         gain=gain(lost, whole=whole, cases=of_gold["sample_id"]),
-        examples=examples(way),
+        examples=examples(_keys(way), way["query"]),
     )
 
 
-def examples(samples: pd.DataFrame, most: int = EXAMPLES) -> tuple[Example, ...]:
+def examples(keys: Iterable[str], queries: Iterable[str], most: int = EXAMPLES) -> tuple[Example, ...]:
     """The first samples with different questions, as many as `most`."""
-    first = samples.drop_duplicates("query").head(most)
-    return tuple(
-        Example(_key(*row), row[2]) for row in first[["sample_id", "repeat", "query"]].itertuples(index=False)
-    )
+    found: dict[str, Example] = {}
+    for key, query in zip(keys, queries, strict=True):
+        found.setdefault(query, Example(key, query))
+    return tuple(found.values())[:most]
 
 
-def _key(sample_id: str, repeat: int, _: str) -> str:
-    return f"{sample_id}#{repeat}" if repeat else sample_id
+def _keys(samples: pd.DataFrame) -> list[str]:
+    pairs = zip(samples["sample_id"], samples["repeat"], strict=True)
+    return [f"{sample_id}#{repeat}" if repeat else sample_id for sample_id, repeat in pairs]

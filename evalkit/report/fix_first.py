@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from evalkit.report.charges import charges
 from evalkit.report.digest import Digest
-from evalkit.report.directions import ErrorDirection, ranked_directions
+from evalkit.report.directions import ErrorDirection
 from evalkit.report.doubtful import Doubt, doubtful_labels
 from evalkit.report.funnel import Funnel, funnel
 from evalkit.report.intent_tree import IntentTree, intent_tree
@@ -40,9 +40,10 @@ def fix_first(digest: Digest, *, metric: str | None = None) -> FixFirst:
     UnknownName or UsageError for a metric that cannot be ranked by.
     """
     charged = charges(digest)
+    tree = intent_tree(digest, metric=metric)
     return FixFirst(
-        intent_tree(digest, metric=metric),
-        tuple(ranked_directions(digest.tables.samples.to_pandas())),
+        tree,
+        tree.directions if tree else (),
         funnel(charged),
         tuple(suggestions(charged)),
         tuple(doubtful_labels(digest.run.records)),

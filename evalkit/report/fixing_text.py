@@ -17,11 +17,12 @@ from evalkit.report.gains import Gain, points
 from evalkit.report.intent_tree import IntentTree, TreeRow
 from evalkit.report.rich_tables import cell, table
 from evalkit.report.suggestions import Suggestion
-from evalkit.report.wording import probability, times
+from evalkit.report.wording import times
 
 __all__ = ["first_view", "fix_view"]
 
 KEYS = 5
+_TINY = 0.001
 
 
 def first_view(found: FixFirst) -> RenderableType:
@@ -94,7 +95,7 @@ def _tree(tree: IntentTree, limit: int) -> Iterator[RenderableType]:
         f"\nintents by {tree.metric} ({mean} overall, counted {share(tree.n_counted, tree.n_total)})", "bold"
     )
     grid = table("intent", "mean>", "95%>", "counted>", "to win>", "q>", "mostly taken for")
-    grid.columns[0].min_width = 14
+    grid.columns[0].min_width, grid.columns[-1].min_width = 14, 12
     for branch in tree.branches:
         if branch.top is not None:
             grid.add_row(*_tree_row(branch.top, ""), style="bold")
@@ -117,9 +118,15 @@ def _tree_row(row: TreeRow, indent: str) -> tuple[Text | str, ...]:
         span,
         share(row.n_counted, row.n_total),
         _win(row.gain) if row.errors else "",
-        probability(row.q) if row.errors else "",
+        _q(row.q) if row.errors else "",
         _way(row),
     )
+
+
+def _q(q: float | None) -> str:
+    if q is None:
+        return NOTHING
+    return f"{q:.3f}" if q >= _TINY else f"<{_TINY}"
 
 
 def _way(row: TreeRow) -> Text:

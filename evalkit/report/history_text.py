@@ -55,12 +55,16 @@ def _track(track: Track, limit: int) -> Iterator[RenderableType]:
 
 
 def _chosen(series: Sequence[Series], limit: int) -> list[Series]:
-    """The series in their order, of the slices of a metric only those that moved most."""
+    """The series in their order, of the slices of a metric those that moved, most first."""
     chosen: list[Series] = [each for each in series if not each.slice]
     for metric in dict.fromkeys(each.metric for each in series):
-        slices = [each for each in series if each.slice and each.metric == metric]
+        slices = [each for each in series if each.slice and each.metric == metric and _moved(each)]
         chosen += sorted(slices, key=lambda each: (not _found(each), -abs(_change(each) or 0.0)))[:limit]
     return sorted(chosen, key=series.index)
+
+
+def _moved(each: Series) -> bool:
+    return any(step.worse + step.better for step in each.steps)
 
 
 def _found(each: Series) -> list[Step]:

@@ -65,13 +65,17 @@ class TreeBranch:
 
 @dataclass(frozen=True, slots=True)
 class IntentTree:
-    """The branches of a metric, most to win first; `mean` of `n_counted` of `n_total` samples overall."""
+    """The branches of a metric, most to win first; `mean` of `n_counted` of `n_total` samples overall.
+
+    `directions` are the error directions of the run's intents, whatever the metric.
+    """
 
     metric: str
     n_total: int
     n_counted: int
     mean: float | None
     branches: tuple[TreeBranch, ...]
+    directions: tuple[ErrorDirection, ...]
 
     @property
     def leaves(self) -> list[TreeRow]:
@@ -98,7 +102,7 @@ def intent_tree(digest: Digest, *, metric: str | None = None) -> IntentTree | No
     branches = tuple(TreeBranch(tops.get(label or ""), tuple(rows)) for label, rows in under.items())
     lost = samples["lost"].dropna()
     mean = samples[name].mean() if len(lost) else None
-    return IntentTree(name, len(samples), len(lost), mean, branches)
+    return IntentTree(name, len(samples), len(lost), mean, branches, tuple(ways))
 
 
 def _with_losses(digest: Digest, metric: str) -> pd.DataFrame:
@@ -131,7 +135,7 @@ def _by_case(samples: pd.DataFrame, level: Level) -> pd.DataFrame:
 
 
 def _row(part: pd.DataFrame, cases: pd.DataFrame, *, level: Level, metric: str, whole: int) -> TreeRow:
-    counted = part[part["lost"].notna()]
+    counted = part.loc[part["lost"].notna(), ["sample_id", "lost", metric]]
     label = str(part[level].iloc[0])
     lost, scores = counted["lost"], counted[metric]
     is_rate = bool(scores.isin((0, 1)).all())

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evalkit.contracts import EvalRecord
 from evalkit.report.causes import Cause, causes
 from evalkit.report.charges import Charges
-from evalkit.report.directions import EXAMPLES, Example
+from evalkit.report.directions import Example, examples
 from evalkit.report.gains import Gain
 from evalkit.report.reasons import Gate
 from evalkit.report.remedies import Evidence, remedy
@@ -64,14 +63,7 @@ def _suggestion(charged: Charges, cause: Cause, shares: dict[int, float]) -> Sug
         again=sum(len({reason.gate for reason in failure.reasons}) > 1 for failure in failures),
         gain=charged.gain(shares, at_risk),
         keys=tuple(record.key for record in records),
-        examples=_examples(records),
+        examples=examples(
+            (record.key for record in records), ("\n".join(record.user_turns) for record in records)
+        ),
     )
-
-
-def _examples(records: tuple[EvalRecord, ...]) -> tuple[Example, ...]:
-    """The first samples with different questions."""
-    found: dict[str, Example] = {}
-    for record in records:
-        query = "\n".join(record.user_turns)
-        found.setdefault(query, Example(record.key, query))
-    return tuple(found.values())[:EXAMPLES]
