@@ -8,7 +8,9 @@ __all__ = ["demo"]
 
 
 @click.command()
-@click.option("--port", type=int, default=9090, show_default=True, help="Port on loopback; 0 takes a free one.")
+@click.option(
+    "--port", type=int, default=9090, show_default=True, help="Port on loopback; 0 takes a free one."
+)
 def demo(*, port: int) -> None:
     """Serve the embedded electronics shop on loopback, as a Ragent service.
 
