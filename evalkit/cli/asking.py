@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from evalkit.contracts import EvalRecord, Manifest
 
 __all__ = ["ask_all", "asking_options", "run"]
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _LIST = click.option
 asking_options = each(
@@ -106,7 +104,7 @@ def ask_all(  # noqa: PLR0913 - one parameter an option
         **plan,
     )
     with _progress() as (begin, advance):
-        manifest = asyncio.run(run_cases(chosen, bound, promised, on_start=begin, on_record=advance))
+        manifest: Manifest = asyncio.run(run_cases(chosen, bound, promised, on_start=begin, on_record=advance))
     if manifest.state == "interrupted":
         click.echo(f"interrupted after {manifest.recorded} of {manifest.planned}; --resume goes on", err=True)
         raise KeyboardInterrupt

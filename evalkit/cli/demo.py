@@ -25,6 +25,9 @@ def demo(*, port: int, fault: tuple[str, ...], think_ms: float | None, chunk_ms:
     from evalkit.targets.demo.settings import Pacing  # noqa: PLC0415
     from evalkit.targets.demo.standalone import serve_forever  # noqa: PLC0415
 
-    given = {"think_ms": think_ms, "chunk_ms": chunk_ms}
-    pacing = Pacing(**{name: value for name, value in given.items() if value is not None})
+    usual = Pacing()
+    pacing = Pacing(
+        think_ms=usual.think_ms if think_ms is None else think_ms,
+        chunk_ms=usual.chunk_ms if chunk_ms is None else chunk_ms,
+    )
     serve_forever(port=port, faults=Faults.switched_on(fault), pacing=pacing)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalkit.cli.options import as_json, by_option, digest_of, places, run_argument, say
+from evalkit.cli.options import as_json, by_option, digest_of, places, run_argument, say, show
 
 if TYPE_CHECKING:
-    from evalkit.report import Written
+    from evalkit.report.build import Written
 
 __all__ = ["report", "score"]
 
@@ -31,7 +31,7 @@ def score(
     evalkit score latest
     evalkit score runs/nightly.jsonl --by difficulty --by tags
     """
-    from evalkit.report import score_run  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.report.build import score_run  # noqa: PLC0415 - heavy imports wait for the command
 
     told = []
     for run in runs:
@@ -71,14 +71,15 @@ def report(  # noqa: PLR0913 - one parameter an option
     evalkit report latest
     evalkit report latest --mask-pii
     """
-    from evalkit.report import report_run, show_summary  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.report.build import report_run  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.report.terminal import summary_view  # noqa: PLC0415
 
     digest = digest_of(run, runs_dir=runs_dir, by=by)
     written = report_run(digest, reports_dir / digest.run.run_id, mask_pii=mask_pii, csv_raw=csv_raw)
     if as_json:
         say(written.summary)
     else:
-        show_summary(digest, written.files)
+        show(summary_view(digest, files=written.files))
 
 
 def _files(written: Written) -> None:
