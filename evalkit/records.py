@@ -22,7 +22,7 @@ from evalkit.reading import read
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Groups", "Lists", "Records", "RecordsLike", "load"]
+__all__ = ["Groups", "Lists", "Records", "RecordsLike", "asked", "load"]
 
 Codes: TypeAlias = NDArray[np.int32]
 RecordsLike: TypeAlias = "Records | Sequence[EvalRecord] | str | PathLike[str] | pd.DataFrame"
@@ -169,12 +169,12 @@ def load(path: str | PathLike[str]) -> Records:
         raise BadData(reading.faults)
     if not reading.items:
         raise NoInput(f"{path}: found no record, wanted at least one line.")
-    rows = _newest([_asked(record) for record in reading.items])
+    rows = _newest([asked(record) for record in reading.items])
     return Records(rows, superseded=len(reading.items) - len(rows), torn=reading.torn)
 
 
-def _asked(record: EvalRecord) -> EvalRecord:
-    """The record with the channels that its line says nothing of marked as never asked."""
+def asked(record: EvalRecord) -> EvalRecord:
+    """The record with the channels that nothing was said of, no field and no status, `skipped`: never asked."""
     given = record.model_fields_set
     skipped: dict[str, str] = {}
     if not given & _ANSWER_FIELDS:
