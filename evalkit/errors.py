@@ -48,10 +48,14 @@ class UnknownName(UsageError):
     """No extension of that kind has that name; the message lists the names and the nearest one."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        names = sorted(known)
+        names = self.known = sorted(known)
+        self.kind, self.name = kind, name
         near = difflib.get_close_matches(name, names, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         super().__init__(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names) or 'none'}.")
+
+    def __reduce__(self) -> tuple[type[UnknownName], tuple[str, str, list[str]]]:
+        return UnknownName, (self.kind, self.name, self.known)
 
 
 class Incomplete(EvalkitError):
@@ -87,6 +91,9 @@ class BadData(EvalkitError):
         if len(self.faults) > self.shown:
             lines.append(f"… and {len(self.faults) - self.shown} more")
         super().__init__("\n".join(lines))
+
+    def __reduce__(self) -> tuple[type[BadData], tuple[tuple[Fault, ...]]]:
+        return BadData, (self.faults,)
 
 
 class NoInput(EvalkitError):

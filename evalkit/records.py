@@ -6,31 +6,36 @@ of strings is equality of integers; null is -1 among codes, NaN among numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
-from evalkit.contracts import EvalRecord
-from evalkit.errors import BadData, NoInput
-from evalkit.reading import read
+from evalkit.contracts import EvalRecord, Observation
+from evalkit.errors import BadData, Fault, NoInput
+from evalkit.reading import fit, read
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Groups", "Lists", "Records", "RecordsLike", "asked", "load"]
 
+_ScalarT = TypeVar("_ScalarT", bound=np.generic)
 Codes: TypeAlias = NDArray[np.int32]
 RecordsLike: TypeAlias = "Records | Sequence[EvalRecord] | str | PathLike[str] | pd.DataFrame"
 
-_ANSWER_FIELDS = frozenset({"response", "dialog", "thinking", "ttft_ms", "total_ms", "answer_status"})
-_EVIDENCE_FIELDS = frozenset(
-    {"intent_pred", "intent_pred_all", "retrieved_doc_ids", "retrieved_doc_ids_raw", "evidence_status"}
-)
+_EVIDENCE_FIELDS = {
+    name
+    for name in (*Observation.model_fields, "retrieved_doc_ids_raw")
+    if name.startswith(("evidence_", "intent_pred", "retrieved_", "sub_questions"))
+}
+_ANSWER_FIELDS = set(Observation.model_fields) - _EVIDENCE_FIELDS - {"trace_ids", "from_cache", "flags"}
 
 
 class Lists(NamedTuple):
@@ -63,6 +68,7 @@ class Records(Sequence[EvalRecord]):
         self._rows = rows
         self._codes: dict[str, int] = {}
         self._columns: dict[str, Codes] = {}
+        self._groups: dict[str, Groups] = {}
         self.superseded = superseded
         self.torn = torn
 
@@ -70,14 +76,15 @@ class Records(Sequence[EvalRecord]):
     def of(cls, source: RecordsLike) -> Records:
         """Records from a list, the path of a run, or a data frame; Records pass through.
 
-        Raises NoInput for a missing or empty file, BadData naming every line that does not hold.
+        A channel of which a data frame has no column is `skipped`, as in `load`. Raises NoInput for a
+        missing or empty file, BadData naming every line, or row of the frame, that does not hold.
         """
         if isinstance(source, Records):
             return source
         if isinstance(source, (str, PathLike)):
             return load(source)
         if hasattr(source, "to_dict"):
-            return cls([EvalRecord.model_validate(row) for row in _frame_rows(source)])
+            return cls(_frame_records(source))
         return cls(list(source))
 
     @overload
@@ -104,10 +111,9 @@ class Records(Sequence[EvalRecord]):
 
     def column(self, name: str) -> list[Any]:
         """The values of a field, `a.b` for a field within a field; null where a record has none."""
-        head, *rest = name.split(".")
-        values = [getattr(row, head, None) for row in self._rows]
-        for part in rest:
-            values = [getattr(value, part, None) for value in values]
+        values: list[Any] = list(self._rows)
+        for part in name.split("."):
+            values = [_field(value, part) for value in values]
         return values
 
     def codes(self, *names: str) -> tuple[Codes, ...]:
@@ -123,29 +129,24 @@ class Records(Sequence[EvalRecord]):
         return np.array([np.nan if value is None else value for value in self.column(name)], dtype=np.float64)
 
     def equals(self, name: str, text: str) -> NDArray[np.bool_]:
-        """Where the text column is exactly `text`, as (n,) bool."""
+        """Where the text column is exactly `text`, as (n,) bool; nothing equals the empty text."""
         (codes,) = self.codes(name)
         found: NDArray[np.bool_] = codes == self._codes.get(text, -2)
         return found
 
     def groups(self, by: str) -> Groups:
         """The rows of each label of a column of texts, flags or tags."""
-        pairs = [
-            (row, str(label))
-            for row, value in enumerate(self.column(by))
-            for label in (value if isinstance(value, (tuple, list)) else (value,))
-            if label is not None and label != ""
-        ]
-        labels, codes = np.unique(np.array([label for _, label in pairs], dtype=object), return_inverse=True)
-        rows = np.array([row for row, _ in pairs], dtype=np.int64)
-        return Groups(tuple(labels.tolist()), rows, codes.astype(np.int64).reshape(-1))
+        if by not in self._groups:
+            self._groups[by] = _grouped(self.column(by))
+        return self._groups[by]
 
     def _code(self, text: str | None) -> int:
         return -1 if not text else self._codes.setdefault(text, len(self._codes))
 
     def _text_codes(self, name: str) -> Codes:
         if name not in self._columns:
-            self._columns[name] = np.array([self._code(text) for text in self.column(name)], dtype=np.int32)
+            codes = np.array([self._code(text) for text in self.column(name)], dtype=np.int32)
+            self._columns[name] = _locked(codes)
         return self._columns[name]
 
     def _list_codes(self, name: str) -> Lists:
@@ -169,13 +170,12 @@ def load(path: str | PathLike[str]) -> Records:
         raise BadData(reading.faults)
     if not reading.items:
         raise NoInput(f"{path}: found no record, wanted at least one line.")
-    rows = _newest([asked(record) for record in reading.items])
+    rows = _newest([asked(record, record.model_fields_set) for record in reading.items])
     return Records(rows, superseded=len(reading.items) - len(rows), torn=reading.torn)
 
 
-def asked(record: EvalRecord) -> EvalRecord:
-    """The record with the channels that nothing was said of, no field and no status, `skipped`: never asked."""
-    given = record.model_fields_set
+def asked(record: EvalRecord, given: set[str]) -> EvalRecord:
+    """The record with the channels that no field in `given` speaks of marked as never asked."""
     skipped: dict[str, str] = {}
     if not given & _ANSWER_FIELDS:
         skipped["answer_status"] = "skipped"
@@ -194,18 +194,57 @@ def _newest(rows: Iterable[EvalRecord]) -> list[EvalRecord]:
     return list(kept.values())
 
 
-def _frame_rows(frame: Any) -> Iterable[dict[str, Any]]:
+def _field(owner: object, name: str) -> Any:
+    """A field, known or not, or a property of a model, or a key of a mapping; null where there is none."""
+    if isinstance(owner, Mapping):
+        return owner.get(name)
+    if isinstance(owner, BaseModel) and name in (extra := owner.model_extra or {}):
+        return extra[name]
+    found = getattr(owner, name, None)
+    return None if callable(found) else found
+
+
+def _grouped(values: Sequence[Any]) -> Groups:
+    pairs = [(row, label) for row, value in enumerate(values) for label in _labels(value)]
+    labels = sorted({label for _, label in pairs})
+    places = {label: place for place, label in enumerate(labels)}
+    rows = np.array([row for row, _ in pairs], dtype=np.int64)
+    codes = np.array([places[label] for _, label in pairs], dtype=np.int64)
+    return Groups(tuple(labels), _locked(rows), _locked(codes))
+
+
+def _labels(value: object) -> Iterable[str]:
+    """The labels in a cell, each once; null and the empty text are none."""
+    cells = value if isinstance(value, (tuple, list)) else (value,)
+    return dict.fromkeys(str(cell) for cell in cells if cell is not None and cell != "")
+
+
+def _locked(column: NDArray[_ScalarT]) -> NDArray[_ScalarT]:
+    """The same array, which nobody can write to: it is shared by all who ask for the column."""
+    column.setflags(write=False)
+    return column
+
+
+def _frame_records(frame: Any) -> list[EvalRecord]:
     """The rows of a data frame, without the cells that hold nothing."""
-    for row in frame.to_dict(orient="records"):
-        yield {name: value for name, value in row.items() if not _is_nothing(value)}
+    rows: list[EvalRecord] = []
+    faults: list[Fault] = []
+    for number, cells in enumerate(frame.to_dict(orient="records"), start=1):
+        # Parquet gives lists back as arrays.
+        lists = {name: cell.tolist() for name, cell in cells.items() if isinstance(cell, np.ndarray)}
+        given = {name: cell for name, cell in cells.items() if not _is_nothing(cell)} | lists
+        item = fit(given, EvalRecord, path="data frame", line=number)
+        if isinstance(item, list):
+            faults.extend(item)
+        else:
+            rows.append(asked(item, set(cells)))
+    if faults:
+        raise BadData(faults)
+    return rows
 
 
-def _is_nothing(value: object) -> bool:
+def _is_nothing(cell: object) -> bool:
     """Whether a cell is null: None, NaN, NaT or pandas' NA."""
-    return (
-        value is None
-        or type(value).__name__ in {"NAType", "NaTType"}
-        or (
-            isinstance(value, float) and value != value  # noqa: PLR0124
-        )
-    )
+    if isinstance(cell, float):
+        return math.isnan(cell)
+    return cell is None or type(cell).__name__ in {"NAType", "NaTType"}

@@ -74,8 +74,7 @@ def lookup(kind: str, name: str) -> Function:
         function: Function = getattr(importlib.import_module(module), attribute)
         return function
     if name in _entry_points(kind):
-        loaded: Function = _entry_points(kind)[name].load()
-        return loaded
+        return _loaded(kind, _entry_points(kind)[name])
     raise UnknownName(kind, name, names(kind))
 
 
@@ -104,6 +103,18 @@ def bind(kind: str, spec: Spec, **resources: Any) -> Function:
             f"{kind} {spec.type!r}: parameters do not fit ({found}). Wanted: {spec.type}{signature}"
         )
     return functools.partial(function, **given)
+
+
+def _loaded(kind: str, point: importlib.metadata.EntryPoint) -> Function:
+    """What an installed package announced, imported."""
+    try:
+        function: Function = point.load()
+    except (ImportError, AttributeError) as error:
+        raise UsageError(
+            f"{kind} {point.name!r}: {point.value} cannot be imported ({error}); "
+            "mend or remove the package that announces it."
+        ) from error
+    return function
 
 
 @functools.cache

@@ -29,9 +29,12 @@ class Scores(NamedTuple):
     counted: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, records: Sequence[EvalRecord], score: RowScore) -> Scores:
-        """The column of a row function; a record scored None is not counted."""
-        found = [score(record) for record in records]
+    def of(
+        cls, records: Sequence[EvalRecord], score: RowScore, keep: NDArray[np.bool_] | None = None
+    ) -> Scores:
+        """The column of a row function; a record scored None is not counted, one outside `keep` not scored."""
+        asked = [True] * len(records) if keep is None else keep
+        found = [score(record) if wanted else None for record, wanted in zip(records, asked, strict=True)]
         counted = np.array([value is not None for value in found], dtype=np.bool_)
         return cls(np.array([0.0 if value is None else float(value) for value in found]), counted)
 
@@ -86,13 +89,11 @@ class SliceMeans(Mapping[str, "Mean | None"]):
     def __init__(self, sums: Tally) -> None:
         """The means of a tally."""
         self.tally = sums
+        self._places = {label: place for place, label in enumerate(sums.labels)}
 
     def __getitem__(self, label: str) -> Mean | None:
         """The mean of that slice."""
-        try:
-            return _mean(self.tally, self.tally.labels.index(label))
-        except ValueError:
-            raise KeyError(label) from None
+        return _mean(self.tally, self._places[label])
 
     def __iter__(self) -> Iterator[str]:
         """The labels, sorted."""
@@ -124,12 +125,14 @@ def slice_mean(
     """The mean of a score overall, by intent_l1, by intent_l2, and the score of each sample.
 
     `score` is a function of one record (None: not counted) or the whole column; `where` a predicate or a
-    boolean column (n,) that narrows what is counted. A slice in which nothing counts has the mean None.
+    boolean column (n,) that narrows what is counted: a record outside it is not even scored by a function. A
+    slice in which nothing counts has the mean None. ValueError for a score that is not finite, and for a
+    column of another length than the records.
     """
     table = Records.of(records)
-    scores = score if isinstance(score, Scores) else Scores.of(table, score)
-    if where is not None:
-        keep = np.array([where(record) for record in table], dtype=np.bool_) if callable(where) else where
+    keep = np.array([where(record) for record in table], dtype=np.bool_) if callable(where) else where
+    scores = score if isinstance(score, Scores) else Scores.of(table, score, keep)
+    if keep is not None:
         scores = scores.where(keep)
     return SlicedMeans(
         _mean(tally(table, scores), 0),
@@ -141,6 +144,7 @@ def slice_mean(
 
 def tally(records: Records, scores: Scores, *, by: str | None = None) -> Tally:
     """The sums of a score per label of the column `by`; over all records, as one slice, without it."""
+    _check(records, scores)
     groups = _everything(len(records)) if by is None else records.groups(by)
     size = len(groups.labels)
     counted = scores.counted[groups.rows]
@@ -148,6 +152,17 @@ def tally(records: Records, scores: Scores, *, by: str | None = None) -> Tally:
     n_counted = np.bincount(groups.codes[counted], minlength=size).astype(np.int64)
     total = _exact_sums(groups.codes[counted], scores.values[groups.rows[counted]], n_counted)
     return Tally(groups.labels, n_total, n_counted, total)
+
+
+def _check(records: Records, scores: Scores) -> None:
+    """Nothing is not zero, and it is not NaN either: one such score would hide all others."""
+    if not len(records) == len(scores.values) == len(scores.counted):
+        sizes = f"{len(scores.values)} scores, {len(scores.counted)} marks"
+        raise ValueError(f"found {sizes} for {len(records)} records, wanted one each")
+    bad = np.flatnonzero(scores.counted & ~np.isfinite(scores.values))
+    if len(bad):
+        found = f"the score {scores.values[bad[0]]} of sample {records.keys[bad[0]]!r}"
+        raise ValueError(f"found {found}, wanted a finite number, or None where it does not count")
 
 
 def _everything(n: int) -> Groups:

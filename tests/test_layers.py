@@ -17,6 +17,7 @@ LAYERS = {
     "contracts": 0,
     "kinds": 1,
     "registry": 1,
+    "schema": 1,
     "reading": 2,
     "writing": 2,
     "runs": 2,
@@ -24,6 +25,7 @@ LAYERS = {
     "cases": 2,
     "slices": 3,
     "stats": 3,
+    "planning": 3,
     "metrics": 4,
     "rules": 4,
     "judges": 4,
@@ -45,13 +47,14 @@ SAME_FLOOR = {
     ("runs", "reading"),
     ("runs", "writing"),
     ("writing", "reading"),
+    ("planning", "stats"),
 }
 """The few neighbours on one floor that may look at each other, in this direction only."""
 
 CLOSED = {"metrics", "rules", "judges", "targets", "importers", "engines"}
 """Folders of siblings: a file in one may not import the file beside it (a sub-package is one sibling)."""
 
-SHARED = {"targets": {"sse", "transport", "ragent"}}
+SHARED = {"targets": {"exchange", "masking", "ragent", "refusal", "retry", "sse", "transport", "wire"}}
 """Siblings that stand a step below the rest of their folder."""
 
 THIRD_PARTY = {

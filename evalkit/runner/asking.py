@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypeGuard
 from evalkit.contracts import Case, ChannelError, EvalRecord, Observation, Timings
 from evalkit.errors import UsageError
 from evalkit.kinds import Ask, Target
-from evalkit.reading import MAX_LINE_BYTES, decode, encode
+from evalkit.reading import encode
 from evalkit.records import asked
 from evalkit.runner.plan import Sample
 
@@ -142,12 +142,9 @@ def _written(
     said = seen.model_dump(exclude_unset=True, warnings=False)
     own = {name: value for name, value in said.items() if name not in Case.model_fields}
     mark = {"run_id": run_id, "repeat": sample.repeat, "started_at": started_at}
-    record = asked(EvalRecord.model_validate(_given(sample.case) | own | mark))
-    line = encode(record)
-    if len(line) > MAX_LINE_BYTES:
-        raise ValueError(f"a record of {len(line):,} bytes", f"at most {MAX_LINE_BYTES:,}")
-    decode(line.rstrip(b"\n"))
-    return record, line
+    record = EvalRecord.model_validate(_given(sample.case) | own | mark)
+    record = asked(record, set(own))
+    return record, encode(record)
 
 
 def _given(case: Case) -> dict[str, Any]:

@@ -26,8 +26,9 @@ SPARE_DESCRIPTORS = 64
 class Plan:
     """The settings of a run; UsageError names the one that cannot be.
 
-    Without `run_id` a new one is made. `eval_set` says where the cases come from and `eval_set_sha256` is
-    the hash of that file; without it the cases themselves are hashed. `target`, `target_config` (public
+    Without `run_id` a new one is made. `eval_set` says where the cases come from, `eval_set_sha256` is the
+    hash of that file and `eval_set_cases` how many are in it, asked or not; without them the cases that are
+    asked are hashed and counted. `target`, `target_config` (public
     values only: they are stored) and `selection` (what chose the cases) go into the manifest. `rate` is in
     cases per second: each case then has its time, whatever the others do, as far as `concurrency` lets it.
     `resume` goes on with a run that is there; `retry_errors` asks anew what failed in it. `grace_s` is how
@@ -38,6 +39,7 @@ class Plan:
     runs_dir: Path = Path("runs")
     eval_set: str = "in memory"
     eval_set_sha256: str | None = None
+    eval_set_cases: int | None = None
     target: str | None = None
     target_config: Mapping[str, Any] = field(default_factory=dict)
     selection: Mapping[str, Any] = field(default_factory=dict)
@@ -99,7 +101,7 @@ def promised(run_id: str, cases: Sequence[Case], plan: Plan) -> Manifest:
         target_config=dict(plan.target_config),
         evalkit_version=__version__,
         started_at=datetime.now(UTC),
-        cases=len(cases),
+        cases=len(cases) if plan.eval_set_cases is None else plan.eval_set_cases,
         planned=len(cases) * plan.repeat,
         selection=dict(plan.selection),
         settings={"repeat": plan.repeat, "concurrency": plan.concurrency, "rate": plan.rate},

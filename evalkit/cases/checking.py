@@ -1,0 +1,98 @@
+"""The check of an eval set: everything wrong with it, everything odd about it, and what is in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from evalkit.cases.advice import advice
+from evalkit.cases.eval_set import EvalSet
+from evalkit.cases.loading import repeated_ids
+from evalkit.cases.requirements import breaches
+from evalkit.cases.taxonomy import Taxonomy, load_catalogue
+from evalkit.contracts import Case
+from evalkit.errors import Fault, NoInput
+from evalkit.reading import read
+
+__all__ = ["Check", "SummaryRow", "check"]
+
+LIMIT = 100
+_NOTHING = (None, "")
+_FLAGS = {True: "true", False: "false"}
+
+
+class SummaryRow(NamedTuple):
+    """How many cases have a label in a dimension; the label is null for those that have none."""
+
+    dimension: str
+    label: str | None
+    cases: int
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was found in an eval set, by line.
+
+    `faults` must be mended and `warnings` had better be; both are cut at the check's limit, `n_faults` and
+    `n_warnings` count all. `summary` counts the cases whose lines hold.
+    """
+
+    faults: tuple[Fault, ...]
+    warnings: tuple[Fault, ...]
+    summary: tuple[SummaryRow, ...]
+    n_faults: int
+    n_warnings: int
+
+
+def check(
+    path: Path, *, taxonomy: Path | None = None, catalogue: Path | None = None, limit: int = LIMIT
+) -> Check:
+    """Everything wrong with the eval set at `path`, up to `limit` faults and as many warnings.
+
+    Labels are held against the taxonomy, document ids against the catalogue: the given files, else
+    `taxonomy.json` and `catalogue.jsonl` beside the eval set where there are such. Raises NoInput where a
+    named file is missing or the eval set is empty, BadData where the taxonomy or the catalogue does not hold.
+    """
+    reading = read(path, Case)
+    if not reading.items and not reading.faults:
+        raise NoInput(f"{path}: found no case, wanted at least one line.")
+    tree = taxonomy or _beside(path, "taxonomy.json")
+    shelf = catalogue or _beside(path, "catalogue.jsonl")
+    given = EvalSet(
+        str(path),
+        reading.items,
+        reading.numbers,
+        Taxonomy.load(tree) if tree else None,
+        load_catalogue(shelf) if shelf else None,
+    )
+    faults = _by_line([*reading.faults, *repeated_ids(path, reading), *breaches(given)])
+    warnings = _by_line(advice(given))
+    summary = tuple(_summary(given))
+    return Check(tuple(faults[:limit]), tuple(warnings[:limit]), summary, len(faults), len(warnings))
+
+
+def _beside(path: Path, name: str) -> Path | None:
+    place = path.with_name(name)
+    return place if place.is_file() else None
+
+
+def _by_line(faults: Iterable[Fault]) -> list[Fault]:
+    return sorted(faults, key=lambda fault: fault.line)
+
+
+def _summary(given: EvalSet) -> Iterator[SummaryRow]:
+    cases = given.cases
+    yield SummaryRow("cases", "all", len(cases))
+    yield SummaryRow("cases", "dialogs", sum(bool(case.messages) for case in cases))
+    yield SummaryRow("cases", "with documents", sum(bool(case.reference_doc_ids) for case in cases))
+    for dimension in ("intent_l1", "intent_l2", "requires_rag", "difficulty", "trap_type"):
+        counts = Counter(dict.fromkeys(given.labels(dimension), 0))
+        values = [getattr(case, dimension) for case in cases]
+        counts.update(_FLAGS.get(value, value) for value in values if value not in _NOTHING)
+        yield from (SummaryRow(dimension, label, counts[label]) for label in sorted(counts))
+        unlabelled = sum(value in _NOTHING for value in values)
+        if unlabelled:
+            yield SummaryRow(dimension, None, unlabelled)

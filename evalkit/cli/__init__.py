@@ -1,0 +1,98 @@
+"""The command line: a thin skin that reads options, calls the functions of the same names, and prints.
+
+Each command is a module of its own that is imported with nothing heavy in it, so that `--help` is quick.
+Errors end the process with the exit code of their kind and without a traceback.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from evalkit import __version__
+from evalkit.errors import EvalkitError
+
+__all__ = ["commands", "main"]
+
+_COMMANDS = {
+    "eval": "job",
+    "run": "asking",
+    "score": "scoring",
+    "report": "scoring",
+    "worst": "looking",
+    "show": "looking",
+    "check": "checking",
+    "schema": "checking",
+    "demo": "demo",
+}
+"""Each command and the module that has it, in the order in which `--help` lists them."""
+
+_FUNCTIONS = {"eval": "eval_"}
+"""The functions of the commands whose names are taken in Python."""
+
+_INTERRUPTED = 130
+_IO_ERROR = 74
+
+
+class _Commands(click.Group):
+    """The commands, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 click's signature
+        """The names, main job first."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command of that name."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"evalkit.cli.{_COMMANDS[cmd_name]}")
+        command: click.Command = getattr(module, _FUNCTIONS.get(cmd_name, cmd_name))
+        return command
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="evalkit")
+def commands() -> None:
+    """Measure RAG and agent customer-service systems, and know what to fix next.
+
+    \b
+    First:   evalkit eval eval_sets/eval_set_v1.jsonl --target demo
+    Then:    evalkit worst latest          the intents to fix first
+             evalkit show latest SAMPLE    one sample whole
+
+    Exit codes: 0 pass, 1 gate failed, 2 usage, 3 cannot decide or incomplete, 65 bad data, 66 no input,
+    74 I/O error, 75 locked, 130 interrupted.
+    """
+
+
+def main() -> None:
+    """Run the command line and end the process with the right exit code."""
+    try:
+        commands.main(standalone_mode=False)
+    except (click.exceptions.Exit, click.ClickException) as done:
+        _leave(done)
+    except (KeyboardInterrupt, click.Abort):
+        _end("interrupted; what was recorded stays", _INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(_IO_ERROR)
+    except (EvalkitError, OSError) as error:
+        _end(str(error), getattr(error, "exit_code", _IO_ERROR))
+
+
+def _leave(done: click.exceptions.Exit | click.ClickException) -> None:
+    """End as click asks: with a usage message where there is one."""
+    if isinstance(done, click.ClickException):
+        done.show()
+    sys.exit(done.exit_code)
+
+
+def _end(message: str, code: int) -> None:
+    """Say why on standard error and leave; with EVALKIT_DEBUG set, show the traceback instead."""
+    if os.environ.get("EVALKIT_DEBUG"):
+        raise  # noqa: PLE0704
+    click.echo(f"evalkit: {message}", err=True)
+    sys.exit(code)

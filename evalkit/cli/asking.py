@@ -1,0 +1,141 @@
+"""`evalkit run`: cases in, records out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from evalkit.cli.options import as_json, each, places, say, target_spec
+from evalkit.errors import Incomplete
+
+if TYPE_CHECKING:
+    from evalkit.contracts import EvalRecord, Manifest
+
+__all__ = ["ask_all", "asking_options", "run"]
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_LIST = click.option
+asking_options = each(
+    click.argument("eval_set", type=click.Path(path_type=Path)),
+    _LIST("--target", "-t", required=True, help="The system under test: demo, ragent, or a registered one."),
+    _LIST("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the target; repeatable."),
+    _LIST("--run-id", metavar="NAME", help="Name of the run; made up so that runs sort by time without it."),
+    _LIST("--concurrency", "-c", type=int, default=8, show_default=True, help="Cases in flight at once."),
+    _LIST("--rate", type=float, help="Start this many cases a second, whatever the others do (open loop)."),
+    _LIST("--repeat", type=int, default=1, show_default=True, help="Ask every case this often."),
+    _LIST("--start", type=int, default=0, show_default=True, help="Leave out the first cases."),
+    _LIST("--limit", type=int, help="Ask at most this many cases."),
+    _LIST("--filter", "keep", multiple=True, metavar="FIELD=VALUE", help="Only cases with this value; repeatable."),
+    _LIST("--resume", is_flag=True, help="Go on with the run of that --run-id; asks only what has no line yet."),
+    _LIST("--retry-errors", is_flag=True, help="With --resume, ask again what failed."),
+    places,
+)
+"""Every option of asking a target, shared by `run` and `eval`."""
+
+
+@click.command()
+@asking_options
+@as_json
+def run(*, as_json: bool, reports_dir: Path, **options: Any) -> None:  # noqa: ARG001 - a shared option
+    """Ask a target every case of EVAL_SET and write one record a line to runs/.
+
+    \b
+    evalkit run eval_sets/eval_set_v1.jsonl --target demo
+    evalkit run eval_sets/eval_set_v1_all.jsonl -t ragent -c 8 --run-id nightly
+    evalkit run eval_sets/eval_set_v1_all.jsonl -t ragent --run-id nightly --resume
+
+    Ctrl-C once stops asking and lets the cases in flight finish; twice ends at once. Either way every
+    record that was written stays, and --resume goes on from there.
+    """
+    manifest = ask_all(**options)
+    if as_json:
+        say(manifest.model_dump(mode="json"))
+    else:
+        click.echo(
+            f"run {manifest.run_id}: {manifest.recorded}/{manifest.planned} recorded, "
+            f"answers ok {manifest.answer_ok}, evidence ok {manifest.evidence_ok}"
+        )
+
+
+def ask_all(  # noqa: PLR0913 - one parameter an option
+    *,
+    eval_set: Path,
+    target: str,
+    settings: tuple[str, ...],
+    runs_dir: Path,
+    start: int,
+    limit: int | None,
+    keep: tuple[str, ...],
+    concurrency: int,
+    **plan: Any,
+) -> Manifest:
+    """Run the eval set against the target; KeyboardInterrupt where a person stopped it."""
+    import asyncio  # noqa: PLC0415 - heavy imports wait for the command
+
+    from evalkit import cases as eval_sets  # noqa: PLC0415
+    from evalkit.registry import bind  # noqa: PLC0415
+    from evalkit.runner import Plan, select  # noqa: PLC0415
+    from evalkit.runner import run as run_cases  # noqa: PLC0415
+
+    spec = target_spec(target, settings)
+    bound = bind("target", spec, concurrency=concurrency)
+    chosen = select(eval_sets.load_cases(eval_set), start=start, limit=limit, keep=keep)
+    promised = Plan(
+        runs_dir=runs_dir,
+        eval_set=str(eval_set),
+        eval_set_sha256=eval_sets.sha256_of(eval_set),
+        target=target,
+        target_config=spec.params,
+        selection={"start": start, "limit": limit, "filter": list(keep)},
+        concurrency=concurrency,
+        **plan,
+    )
+    with _progress() as (begin, advance):
+        manifest = asyncio.run(run_cases(chosen, bound, promised, on_start=begin, on_record=advance))
+    if manifest.state == "interrupted":
+        click.echo(f"interrupted after {manifest.recorded} of {manifest.planned}; --resume goes on", err=True)
+        raise KeyboardInterrupt
+    _complete(manifest)
+    return manifest
+
+
+def _complete(manifest: Manifest) -> None:
+    if manifest.recorded < manifest.planned:
+        raise Incomplete(
+            f"run {manifest.run_id}: found {manifest.recorded} records, wanted {manifest.planned}; "
+            f"go on with --run-id {manifest.run_id} --resume."
+        )
+
+
+@contextmanager
+def _progress() -> Iterator[tuple[Callable[[Manifest], None], Callable[[EvalRecord], None]]]:
+    """A bar with time left on a terminal; nothing where nobody watches."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    columns = (
+        TextColumn("asking"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        TextColumn("{task.fields[failed]}"),
+    )
+    failed = 0
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=None, failed="")
+
+        def begin(manifest: Manifest) -> None:
+            bar.update(task, total=manifest.planned, completed=manifest.recorded)
+
+        def advance(record: EvalRecord) -> None:
+            nonlocal failed
+            failed += record.answer_status not in ("ok", "skipped") or record.evidence_status == "error"
+            bar.update(task, advance=1, failed=f"{failed} failed" if failed else "")
+
+        yield begin, advance

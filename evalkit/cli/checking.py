@@ -1,0 +1,84 @@
+"""`evalkit check` and `evalkit schema`: is the eval set sound, and what may stand in a line."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evalkit.cli.options import as_json, say
+
+if TYPE_CHECKING:
+    from evalkit.cases import Check
+
+__all__ = ["check", "schema"]
+
+_BAD_DATA = 65
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.argument("eval_set", type=click.Path(path_type=Path))
+@click.option("--taxonomy", type=_FILE, help="Known labels; else taxonomy.json beside the eval set.")
+@click.option("--catalogue", type=_FILE, help="Known documents; else catalogue.jsonl beside the eval set.")
+@click.option("--limit", type=int, default=100, show_default=True, help="Show at most this many of each kind.")
+@as_json
+@click.pass_context
+def check(  # noqa: PLR0913 - one parameter an option
+    ctx: click.Context, *, eval_set: Path, taxonomy: Path | None, catalogue: Path | None, limit: int, as_json: bool
+) -> None:
+    """Validate an eval set: every error by file and line, warnings, and what is in it.
+
+    Ends with 65 where there are errors, 0 otherwise.
+
+    \b
+    evalkit check eval_sets/eval_set_v1_all.jsonl
+    """
+    from evalkit import cases  # noqa: PLC0415 - heavy imports wait for the command
+
+    found = cases.check(eval_set, taxonomy=taxonomy, catalogue=catalogue, limit=limit)
+    if as_json:
+        say(asdict(found))
+    else:
+        _show(found, eval_set)
+    ctx.exit(_BAD_DATA if found.faults else 0)
+
+
+def _show(found: Check, eval_set: Path) -> None:
+    from evalkit.report.text import visible  # noqa: PLC0415 - heavy imports wait for the command
+
+    for title, faults in (("error", found.faults), ("warning", found.warnings)):
+        for fault in faults:
+            click.echo(visible(f"{title}: {fault}"))
+    hidden = found.n_faults + found.n_warnings - len(found.faults) - len(found.warnings)
+    if hidden:
+        click.echo(f"… and {hidden} more; --limit shows them")
+    _summary(found)
+    click.echo(f"{eval_set}: {found.n_faults} errors, {found.n_warnings} warnings")
+
+
+def _summary(found: Check) -> None:
+    from rich.console import Console  # noqa: PLC0415 - heavy imports wait for the command
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table("dimension", "label", box=None, header_style="bold")
+    table.add_column("cases", justify="right")
+    for row in found.summary:
+        table.add_row(Text(row.dimension), Text(row.label or "–"), str(row.cases))
+    Console(markup=False, highlight=False).print(table)
+
+
+@click.command()
+@click.argument("noun", type=click.Choice(["case", "record"]))
+def schema(*, noun: str) -> None:
+    """Print the JSON Schema of a case (a line of an eval set) or a record (a line of a run).
+
+    \b
+    evalkit schema case > case.schema.json
+    """
+    from evalkit import schema as schemas  # noqa: PLC0415 - heavy imports wait for the command
+
+    say(schemas.json_schema(noun))

@@ -1,0 +1,70 @@
+"""`evalkit worst` and `evalkit show`: where it hurts, and one sample whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from evalkit.cli.options import as_json, digest_of, places, run_argument, say
+from evalkit.errors import UnknownName
+
+__all__ = ["show", "worst"]
+
+
+@click.command()
+@run_argument
+@click.option("--by", default="intent_l2", show_default=True, help="The field to slice by.")
+@click.option("--metric", default="intent_top1", show_default=True, help="The metric to rank by.")
+@click.option("--limit", type=int, default=10, show_default=True, help="How many slices to show.")
+@places
+@as_json
+def worst(  # noqa: PLR0913 - one parameter an option
+    *,
+    run: str,
+    by: str,
+    metric: str,
+    limit: int,
+    runs_dir: Path,
+    reports_dir: Path,  # noqa: ARG001 - a shared option
+    as_json: bool,
+) -> None:
+    """Print the worst slices of a run with n, interval and the usual direction of their errors.
+
+    \b
+    evalkit worst latest
+    evalkit worst latest --by difficulty --metric recall@5
+    """
+    from evalkit.report import show_worst, worst_rows  # noqa: PLC0415 - heavy imports wait for the command
+
+    extra = () if by in ("intent_l1", "intent_l2") else (by,)
+    digest = digest_of(run, runs_dir=runs_dir, by=extra)
+    if as_json:
+        say(worst_rows(digest, by=by, metric=metric, limit=limit))
+    else:
+        show_worst(digest, by=by, metric=metric, limit=limit)
+
+
+@click.command()
+@run_argument
+@click.argument("sample", metavar="SAMPLE")
+@places
+@as_json
+def show(*, run: str, sample: str, runs_dir: Path, reports_dir: Path, as_json: bool) -> None:  # noqa: ARG001
+    """Print one sample of a run whole: asked, expected, observed, timed.
+
+    \b
+    evalkit show latest v1-0003
+    """
+    from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.records import Records  # noqa: PLC0415
+    from evalkit.report import show_sample  # noqa: PLC0415
+
+    records = Records.of(runs.find(run, runs_dir))
+    if sample not in records.keys:
+        raise UnknownName("sample", sample, records.keys)
+    record = records[records.keys.index(sample)]
+    if as_json:
+        say(record.model_dump(mode="json"))
+    else:
+        show_sample(record)

@@ -1,0 +1,95 @@
+"""What several commands share: their options, and how the name of a run becomes its digest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from evalkit.errors import UsageError
+
+if TYPE_CHECKING:
+    from evalkit.registry import Spec
+    from evalkit.report.digest import Digest
+
+__all__ = ["as_json", "by_option", "digest_of", "each", "places", "run_argument", "say", "target_spec"]
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_SECRETS = ("password", "token", "secret", "api_key", "apikey", "authorization")
+
+run_argument = click.argument("run", metavar="RUN")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+by_option = click.option(
+    "--by", multiple=True, metavar="FIELD", help="Slice by this field too (difficulty, tags, …); repeatable."
+)
+
+
+def places(command: _Command) -> _Command:
+    """Add the options that say where runs and reports live."""
+    for name, what in (("reports", "reports"), ("runs", "runs")):
+        command = click.option(
+            f"--{name}-dir",
+            type=click.Path(path_type=Path, file_okay=False),
+            default=Path(name),
+            show_default=True,
+            help=f"Where {what} live.",
+        )(command)
+    return command
+
+
+def each(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+    """Several option decorators as one, in the order in which `--help` shows them."""
+
+    def add(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+def digest_of(run: str, *, runs_dir: Path, by: Iterable[str] = ()) -> Digest:
+    """The run that a person named (path, id or `latest`), scored by every built-in metric."""
+    from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.engines.local import DEFAULT, local  # noqa: PLC0415
+    from evalkit.records import Records  # noqa: PLC0415
+    from evalkit.report.digest import Run, digest  # noqa: PLC0415
+
+    path = runs.find(run, runs_dir)
+    records = Records.of(path)
+    results = local(records, metrics=DEFAULT)
+    return digest(Run(path.stem, records, results, runs.manifest(path)), by=tuple(by))
+
+
+def target_spec(name: str, settings: Iterable[str]) -> Spec:
+    """The target and its parameters from `--target NAME --set KEY=VALUE`; values are JSON, else text."""
+    from evalkit.registry import Spec  # noqa: PLC0415
+
+    params: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise UsageError(f"--set: found {setting!r}, wanted KEY=VALUE.")
+        if any(secret in key.lower() for secret in _SECRETS):
+            raise UsageError(
+                f"--set {key}: a secret on the command line can be read by everybody on the machine; "
+                "put it into the environment instead (docs/cli.md names the variables)."
+            )
+        params[key] = _value(value)
+    return Spec(name, params)
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def say(value: Any) -> None:
+    """Print a value as JSON for a machine."""
+    click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2, default=str))

@@ -1,0 +1,80 @@
+"""`evalkit score` and `evalkit report`: a run's tables, and the pages for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evalkit.cli.options import as_json, by_option, digest_of, places, run_argument, say
+
+if TYPE_CHECKING:
+    from evalkit.report import Written
+
+__all__ = ["report", "score"]
+
+
+@click.command()
+@click.argument("runs", metavar="RUN…", nargs=-1, required=True)
+@by_option
+@places
+@as_json
+def score(*, runs: tuple[str, ...], by: tuple[str, ...], runs_dir: Path, reports_dir: Path, as_json: bool) -> None:
+    """Compute every metric of the named runs and write the tables to reports/<run_id>/.
+
+    RUN is a path, a run id, or `latest`.
+
+    \b
+    evalkit score latest
+    evalkit score runs/nightly.jsonl --by difficulty --by tags
+    """
+    from evalkit.report import score_run  # noqa: PLC0415 - heavy imports wait for the command
+
+    told = []
+    for run in runs:
+        digest = digest_of(run, runs_dir=runs_dir, by=by)
+        written = score_run(digest, reports_dir / digest.run.run_id)
+        told.append(written.summary)
+        if not as_json:
+            _files(written)
+    if as_json:
+        say(told[0] if len(told) == 1 else told)
+
+
+@click.command()
+@run_argument
+@by_option
+@click.option("--mask-pii", is_flag=True, help="Hide phone numbers, identity numbers and mail names in the pages.")
+@click.option("--csv-raw", is_flag=True, help="Leave texts in the CSV that a spreadsheet would take for formulas.")
+@places
+@as_json
+def report(  # noqa: PLR0913 - one parameter an option
+    *,
+    run: str,
+    by: tuple[str, ...],
+    mask_pii: bool,
+    csv_raw: bool,
+    runs_dir: Path,
+    reports_dir: Path,
+    as_json: bool,
+) -> None:
+    """Write report.html, report.md, per_sample.csv and failures.jsonl, and print the summary.
+
+    \b
+    evalkit report latest
+    evalkit report latest --mask-pii
+    """
+    from evalkit.report import report_run, show_summary  # noqa: PLC0415 - heavy imports wait for the command
+
+    digest = digest_of(run, runs_dir=runs_dir, by=by)
+    written = report_run(digest, reports_dir / digest.run.run_id, mask_pii=mask_pii, csv_raw=csv_raw)
+    if as_json:
+        say(written.summary)
+    else:
+        show_summary(digest, written.files)
+
+
+def _files(written: Written) -> None:
+    for path in written.files.values():
+        click.echo(str(path))

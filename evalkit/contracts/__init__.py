@@ -1,0 +1,44 @@
+"""The nouns: what is asked (Case), what was seen (Observation), and both in one line (EvalRecord).
+
+All are frozen and keep unknown fields, so that a file written by a newer evalkit, or by somebody else,
+passes through unharmed. `null` means not given or not measured; an empty list or text means measured and
+empty. Durations are milliseconds of a monotonic clock, times of day are UTC and only labels.
+"""
+
+from __future__ import annotations
+
+from evalkit.contracts.case import Case, Expectation, RuleSpec, SlotSpec, StepSpec
+from evalkit.contracts.observation import (
+    AnswerStatus,
+    Attempt,
+    ChannelError,
+    EvidenceStatus,
+    Observation,
+    Timings,
+    Turn,
+    Usage,
+)
+from evalkit.contracts.record import EvalRecord, Manifest
+from evalkit.contracts.result import Mean, MetricResult
+from evalkit.contracts.values import ToolCall
+
+__all__ = [
+    "AnswerStatus",
+    "Attempt",
+    "Case",
+    "ChannelError",
+    "EvalRecord",
+    "EvidenceStatus",
+    "Expectation",
+    "Manifest",
+    "Mean",
+    "MetricResult",
+    "Observation",
+    "RuleSpec",
+    "SlotSpec",
+    "StepSpec",
+    "Timings",
+    "ToolCall",
+    "Turn",
+    "Usage",
+]

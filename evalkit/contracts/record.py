@@ -1,0 +1,80 @@
+"""The case and what happened to it in one line, and what is known of a run beside its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue, model_validator
+
+from evalkit.contracts.case import Case
+from evalkit.contracts.observation import Observation
+from evalkit.contracts.values import Frozen, NullAsNoKeys
+
+__all__ = ["EvalRecord", "Manifest"]
+
+Settings = Annotated[dict[str, JsonValue], NullAsNoKeys]
+
+
+class EvalRecord(Observation, Case):
+    """What happened when a case was run: the case and its observation in one line of a run."""
+
+    run_id: str | None = None
+    """The run that the record belongs to."""
+    repeat: int = Field(default=0, ge=0)
+    """Which repeat of the case this is, from 0."""
+    started_at: datetime | None = None
+    """When the case was begun, in UTC."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _first_prediction(cls, data: Any) -> Any:
+        """Fill `intent_pred` with the first non-empty of `intent_pred_all` where only that was given."""
+        if not isinstance(data, Mapping) or data.get("intent_pred"):
+            return data
+        intents = data.get("intent_pred_all")
+        first = next(filter(None, intents), None) if isinstance(intents, (list, tuple)) else None
+        return data if first is None else {**data, "intent_pred": first}
+
+    @property
+    def key(self) -> str:
+        """The sample's identity within a run: `sample_id`, with `#n` for the n-th repeat."""
+        return f"{self.sample_id}#{self.repeat}" if self.repeat else self.sample_id
+
+
+class Manifest(Frozen):
+    """What is known of a run beside its records: `runs/<run_id>.meta.json`."""
+
+    run_id: str
+    """The run's name."""
+    state: Literal["running", "complete", "interrupted"] = "running"
+    """Whether the run is under way, ended, or was stopped before its end."""
+    eval_set: str
+    """The path of the eval set, as it was given."""
+    eval_set_sha256: str
+    """The SHA-256 of the eval set's bytes, in hexadecimal digits."""
+    target: str
+    """The name of the target."""
+    target_config: Settings = Field(default_factory=dict)
+    """The target's configuration, as far as it is public: never a secret."""
+    evalkit_version: str
+    """The version of evalkit that made the run."""
+    started_at: datetime
+    """When the run was begun, in UTC."""
+    finished_at: datetime | None = None
+    """When the run ended, in UTC."""
+    cases: int = 0
+    """Cases in the eval set."""
+    planned: int = 0
+    """Records wanted: the selected cases, times the repeats."""
+    recorded: int = 0
+    """Records on file."""
+    answer_ok: int = 0
+    """Records whose answer channel ended well."""
+    evidence_ok: int = 0
+    """Records whose evidence channel ended well."""
+    selection: Settings = Field(default_factory=dict)
+    """Which cases were selected: limit, start, filter, repeat."""
+    settings: Settings = Field(default_factory=dict)
+    """How the run was made: concurrency, rate, deadlines, retries."""

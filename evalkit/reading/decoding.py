@@ -1,0 +1,111 @@
+"""Bytes to JSON, strictly: what two readers could understand differently is refused.
+
+No NaN, no duplicate keys, no integers that a double cannot hold, no nesting without bound, nothing but
+UTF-8. A refusal is a ValueError whose two arguments are what was found and what was wanted.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+__all__ = ["MAX_DEPTH", "MAX_INT", "MAX_LINE_BYTES", "decode", "json_value", "shown", "too_deep"]
+
+MAX_DEPTH = 64
+MAX_INT = 2**53
+MAX_LINE_BYTES = 16 * 2**20
+_OTHER_ENCODINGS = {
+    b"\xff\xfe": "a UTF-16 byte order mark",
+    b"\xfe\xff": "a UTF-16 byte order mark",
+    b"\x1f\x8b": "a gzip file",
+}
+_JSON_NAMES = {"list": "array", "str": "string", "bool": "boolean", "NoneType": "null"}
+# A string that nothing ends runs to the end of the text, so that no character is looked at twice.
+_NO_BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[^][{}"]+', re.DOTALL)
+_SHOWN = 80
+
+
+def decode(raw: bytes) -> dict[str, Any]:
+    """The JSON object in `raw`; ValueError(found, wanted) where there is none, or not one alone."""
+    value = json_value(raw)
+    if not isinstance(value, dict):
+        name = _JSON_NAMES.get(type(value).__name__, "number")
+        raise ValueError(f"a JSON {name}", "a JSON object")  # noqa: TRY004 - one kind for all refusals
+    return value
+
+
+def json_value(raw: bytes) -> Any:
+    """The JSON value in `raw`; ValueError(found, wanted) where there is none, or not one alone."""
+    text = _text(raw)
+    if too_deep(text):
+        raise ValueError(f"nesting deeper than {MAX_DEPTH}", "flatter JSON")
+    try:
+        return json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_int, parse_float=_float
+        )
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{error.msg} at column {error.colno}", "one JSON value") from None
+
+
+def too_deep(text: str) -> bool:
+    """Whether brackets outside strings nest deeper than MAX_DEPTH; counting them all is the quick no."""
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return False
+    depth = 0
+    for bracket in _NO_BRACKETS.sub("", text):
+        depth += 1 if bracket in "[{" else -1
+        if depth > MAX_DEPTH:
+            return True
+    return False
+
+
+def shown(value: object) -> str:
+    """The offending value, short enough for one line and harmless in a terminal."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def _text(raw: bytes) -> str:
+    for mark, name in _OTHER_ENCODINGS.items():
+        if raw.startswith(mark):
+            raise ValueError(name, "UTF-8 text")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        found = f"an invalid UTF-8 byte 0x{raw[error.start]:02x} at offset {error.start}"
+        raise ValueError(found, "UTF-8 text") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError(f"the key {shown(_repeated(pairs))} twice", "each key once")
+    return found
+
+
+def _repeated(pairs: list[tuple[str, Any]]) -> str:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            break
+        seen.add(key)
+    return key
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name, "a finite number or null")
+
+
+def _int(digits: str) -> int:
+    if len(digits.lstrip("-")) > len(str(MAX_INT)) or abs(int(digits)) >= MAX_INT:
+        raise ValueError(f"the integer {digits[:24]}", "an integer below 2^53, or a string")
+    return int(digits)
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise ValueError(f"the number {digits[:24]}", "a finite number")
+    return value

@@ -1,0 +1,92 @@
+"""Ragent 1.x as a target: the answer stream first, then the evidence endpoint, one observation a case.
+
+Each channel keeps its own status, error, attempts and timings. Documents come from the answer's own stream
+where it names its sources, else from the evidence endpoint; intents always from the latter. In a dialog the
+evidence is that of the first question.
+
+Beside the kinds of error of every exchange there are `rejected`, `cancelled`, `incomplete` (the stream ended
+without a closing event), `stream_error` (an `error` event), `bad_event`, `bad_evidence`, `login` and
+`rate_limited`. Flags: `buffered_stream`, `lone_surrogate`, `unclean_end`, `max_iterations`, `bad_sources`,
+`bad_state`, `evidence_mismatch`, `secret_in_answer`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import urllib.parse
+from collections.abc import AsyncIterator
+from typing import Literal, get_args
+
+from evalkit.errors import UsageError
+from evalkit.kinds import Ask
+from evalkit.targets.ragent.asking import Asking
+from evalkit.targets.ragent.session import Session
+from evalkit.targets.transport import client
+
+__all__ = ["Engine", "ragent"]
+
+Engine = Literal["workflow", "agent", "auto"]
+"""Which of Ragent's engines answers: `auto` gives cases of several turns to the agent engine."""
+
+_HOME = "http://localhost:9090/api/ragent"
+
+
+@contextlib.asynccontextmanager
+async def ragent(  # noqa: PLR0913 - the parameters of a target are its configuration
+    *,
+    base_url: str | None = None,
+    username: str | None = None,
+    password: str | None = None,
+    engine: Engine = "auto",
+    concurrency: int = 8,
+    agent_streams: int = 1,
+    first_event_deadline_s: float = 30,
+    total_deadline_s: float = 120,
+    retries: int = 2,
+    deep_thinking: bool = False,
+    evidence: bool = True,
+    use_env_proxy: bool = False,
+) -> AsyncIterator[Ask]:
+    """Ragent, logged in, as `Ask`: case to observation.
+
+    Address and login are taken from RAGENT_BASE_URL (else http://localhost:9090/api/ragent), RAGENT_USERNAME
+    and RAGENT_PASSWORD where they are not given. Deadlines are seconds by wall clock for each exchange.
+    Broken connections, 5xx and 429 are tried again up to `retries` times; only the last try's latency
+    counts. `concurrency` sizes the connections kept open. The agent engine lets a user have one stream at a time:
+    `agent_streams` says how many dialogs it is given at once. With `evidence` off that channel is skipped.
+    Raises UsageError without a login, or where the login is refused or the service cannot be reached.
+    """
+    if engine not in get_args(Engine):
+        raise UsageError(f"ragent: found engine {engine!r}, wanted one of {', '.join(get_args(Engine))}.")
+    address = base_url or os.environ.get("RAGENT_BASE_URL") or _HOME
+    if urllib.parse.urlsplit(address).username:
+        raise UsageError("ragent: found a login in the address; wanted RAGENT_USERNAME and RAGENT_PASSWORD.")
+    name, secret = _setting("RAGENT_USERNAME", username), _setting("RAGENT_PASSWORD", password)
+    session = Session(
+        client=client(base_url=address, concurrency=concurrency, use_env_proxy=use_env_proxy),
+        username=name,
+        password=secret,
+        first_event_deadline_s=first_event_deadline_s,
+        total_deadline_s=total_deadline_s,
+    )
+    async with session.client:
+        error = await session.login()
+        if error is not None:
+            raise UsageError(f"ragent at {address}: {error.message}")
+        yield Asking(
+            session=session,
+            engine=engine,
+            retries=retries,
+            deep_thinking=deep_thinking,
+            evidence=evidence,
+            agent_slots=asyncio.Semaphore(agent_streams),
+        ).ask
+
+
+def _setting(name: str, given: str | None) -> str:
+    value = given or os.environ.get(name)
+    if not value:
+        raise UsageError(f"ragent: found no {name}; set it in the environment.")
+    return value

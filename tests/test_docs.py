@@ -1,0 +1,112 @@
+"""The pages say what the code does: every command, metric and table column is named, every example runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from evalkit import EvalRecord, registry
+from evalkit.cli import commands
+from evalkit.engines.local import DEFAULT, local
+from evalkit.records import Records
+from evalkit.report import schemas
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "eval_sets" / "DATASHEET.md"])
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def leaf_commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None, f"{name} is listed and cannot be found"
+        if isinstance(command, click.Group):
+            yield from leaf_commands(command, (*path, name))
+        else:
+            yield " ".join((*path, name)), command
+
+
+COMMANDS = dict(leaf_commands(commands))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example(name: str) -> None:
+    command = COMMANDS[name]
+    assert command.help
+    assert f"evalkit {name}" in command.help, f"evalkit {name} --help shows no example"
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert option.help, f"evalkit {name} {option.opts[0]} has no help"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_and_option_is_on_the_page(name: str) -> None:
+    text = page("cli.md")
+    assert f"## evalkit {name}\n" in text
+    section = text.split(f"## evalkit {name}\n")[1].split("\n## ")[0]
+    for option in COMMANDS[name].params:
+        if isinstance(option, click.Option):
+            assert f"`{max(option.opts, key=len)}" in section, f"evalkit {name} {option.opts[0]} is not in docs/cli.md"
+
+
+def metric_names() -> list[str]:
+    record = EvalRecord(sample_id="1", intent_l1="a", intent_l2="b", intent_pred="b")
+    return [result.name for result in local(Records.of([record]), metrics=DEFAULT)]
+
+
+@pytest.mark.parametrize("name", metric_names())
+def test_every_metric_is_on_the_page(name: str) -> None:
+    general = re.sub(r"@\d+$", "@k", name)
+    assert f"`{general}`" in page("metrics.md")
+
+
+def test_every_metric_on_the_page_exists() -> None:
+    known = {re.sub(r"@\d+$", "@k", name) for name in metric_names()}
+    named = set(re.findall(r"^\| `([a-z_0-9@]+)` \|", page("metrics.md"), re.MULTILINE))
+    assert named == known
+
+
+@pytest.mark.parametrize("kind", ["metric", "target"])
+def test_every_built_in_extension_is_on_a_page(kind: str) -> None:
+    pages = "".join(path.read_text(encoding="utf-8") for path in PAGES)
+    for name in registry.names(kind):
+        assert f"`{name}`" in pages or f"metrics.{name}`" in pages, f"{kind} {name} is on no page"
+
+
+@pytest.mark.parametrize("table", ["SAMPLES", "SLICES", "CONFUSIONS", "LATENCY"])
+def test_every_table_column_is_on_the_page(table: str) -> None:
+    section = page("tables.md").split(f"## {table.lower()}.parquet\n")[1].split("\n## ")[0]
+    for field in getattr(schemas, table):
+        assert f"`{field.name}`" in section, f"{table.lower()}.parquet: {field.name} is not in docs/tables.md"
+
+
+def examples() -> Iterator[tuple[str, str]]:
+    for path in PAGES:
+        for number, code in enumerate(re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S)):
+            yield f"{path.name}-{number}", code
+
+
+@pytest.mark.parametrize("code", [pytest.param(code, id=name) for name, code in examples()])
+def test_every_python_example_runs(code: str) -> None:
+    exec(compile(code, "example", "exec"), {})  # noqa: S102 - our own pages
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for path in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_changelog_lines_are_short() -> None:
+    for line in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("- "):
+            assert len(line.split()) <= 25, line
