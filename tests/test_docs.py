@@ -93,7 +93,7 @@ def test_every_table_column_is_on_the_page(table: str) -> None:
 def examples() -> Iterator[tuple[str, str]]:
     for path in PAGES:
         for number, code in enumerate(
-            re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S)
+            re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
         ):
             yield f"{path.name}-{number}", code
 

@@ -70,7 +70,7 @@ def run(*, as_json: bool, reports_dir: Path, **options: Any) -> None:  # noqa: A
         )
 
 
-def ask_all(  # noqa: PLR0913 - one parameter an option
+def ask_all(
     *,
     eval_set: Path,
     target: str,
@@ -104,7 +104,9 @@ def ask_all(  # noqa: PLR0913 - one parameter an option
         **plan,
     )
     with _progress() as (begin, advance):
-        manifest: Manifest = asyncio.run(run_cases(chosen, bound, promised, on_start=begin, on_record=advance))
+        manifest: Manifest = asyncio.run(
+            run_cases(chosen, bound, promised, on_start=begin, on_record=advance)
+        )
     if manifest.state == "interrupted":
         click.echo(f"interrupted after {manifest.recorded} of {manifest.planned}; --resume goes on", err=True)
         raise KeyboardInterrupt

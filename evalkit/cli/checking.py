@@ -28,7 +28,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @as_json
 @click.pass_context
-def check(  # noqa: PLR0913 - one parameter an option
+def check(
     ctx: click.Context,
     *,
     eval_set: Path,

@@ -8,7 +8,9 @@ __all__ = ["demo"]
 
 
 @click.command()
-@click.option("--port", type=int, default=9090, show_default=True, help="Port on loopback; 0 takes a free one.")
+@click.option(
+    "--port", type=int, default=9090, show_default=True, help="Port on loopback; 0 takes a free one."
+)
 @click.option("--fault", multiple=True, metavar="NAME=VALUE", help="A known-bad behaviour; repeatable.")
 @click.option("--think-ms", type=float, help="Pause before the first text.")
 @click.option("--chunk-ms", type=float, help="Pause after each piece of text.")

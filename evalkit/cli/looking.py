@@ -21,7 +21,7 @@ __all__ = ["show", "worst"]
 @click.option("--limit", type=int, default=10, show_default=True, help="How many slices to show.")
 @places
 @as_json
-def worst(  # noqa: PLR0913 - one parameter an option
+def worst(
     *,
     run: str,
     by: str,

@@ -17,7 +17,17 @@ if TYPE_CHECKING:
     from evalkit.registry import Spec
     from evalkit.report.digest import Digest
 
-__all__ = ["as_json", "by_option", "digest_of", "each", "places", "run_argument", "say", "show", "target_spec"]
+__all__ = [
+    "as_json",
+    "by_option",
+    "digest_of",
+    "each",
+    "places",
+    "run_argument",
+    "say",
+    "show",
+    "target_spec",
+]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

@@ -55,7 +55,7 @@ def score(
 )
 @places
 @as_json
-def report(  # noqa: PLR0913 - one parameter an option
+def report(
     *,
     run: str,
     by: tuple[str, ...],
