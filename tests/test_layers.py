@@ -44,10 +44,10 @@ LAYERS = {
 SAME_FLOOR = {
     ("records", "reading"),
     ("cases", "reading"),
+    ("planning", "stats"),
     ("runs", "reading"),
     ("runs", "writing"),
     ("writing", "reading"),
-    ("planning", "stats"),
 }
 """The few neighbours on one floor that may look at each other, in this direction only."""
 
