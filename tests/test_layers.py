@@ -54,7 +54,10 @@ SAME_FLOOR = {
 CLOSED = {"metrics", "rules", "judges", "targets", "importers", "engines"}
 """Folders of siblings: a file in one may not import the file beside it (a sub-package is one sibling)."""
 
-SHARED = {"targets": {"exchange", "masking", "ragent", "refusal", "retry", "sse", "transport", "wire"}}
+SHARED = {
+    "engines": {"local"},
+    "targets": {"exchange", "masking", "ragent", "refusal", "retry", "sse", "transport", "wire"},
+}
 """Siblings that stand a step below the rest of their folder."""
 
 THIRD_PARTY = {

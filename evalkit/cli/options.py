@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -67,20 +68,18 @@ def each(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Comm
 def digest_of(run: str, *, runs_dir: Path, by: Iterable[str] = ()) -> Digest:
     """The run that a person named (path, id or `latest`), scored by every built-in metric."""
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
-    from evalkit.engines.local import DEFAULT, local  # noqa: PLC0415
-    from evalkit.records import Records  # noqa: PLC0415
+    from evalkit.engines.scored import scored  # noqa: PLC0415
     from evalkit.report.digest import Run, digest  # noqa: PLC0415
 
-    path = runs.find(run, runs_dir)
-    records = Records.of(path)
-    results = local(records, metrics=DEFAULT)
-    return digest(Run(path.stem, records, results, runs.manifest(path)), by=tuple(by))
+    return digest(Run(*scored(runs.find(run, runs_dir))), by=tuple(by))
 
 
 def target_spec(name: str, settings: Iterable[str]) -> Spec:
     """The target and its parameters from `--target NAME --set KEY=VALUE`; values are JSON, else text."""
     from evalkit.registry import Spec  # noqa: PLC0415
 
+    if ":" in name:  # a person's own module, which stands where they are
+        sys.path.insert(0, str(Path.cwd()))
     params: dict[str, Any] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")

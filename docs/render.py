@@ -1,4 +1,4 @@
-"""Write docs/cli.md from the commands themselves, so that the page cannot fall behind."""
+"""Write docs/cli.md from the commands and docs/tables.md from the schemas, so that no page falls behind."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from pathlib import Path
 import click
 
 from evalkit.cli import commands
+from evalkit.report import schemas
 
-PAGE = Path(__file__).with_name("cli.md")
+HERE = Path(__file__).parent
 
-HEAD = """# Commands
+CLI = """# Commands
 
 RUN is a path, a run id, or `latest`. Results go to standard output, progress and errors to standard error.
 With `--json` a command prints its results for a machine. Colours and bars appear on a terminal only.
@@ -57,7 +58,9 @@ def section(name: str, command: click.Command) -> str:
     usage = " ".join(command.collect_usage_pieces(context))
     paragraphs = re.split(r"\n\s*\n", (command.help or "").strip())
     text = "\n\n".join(paragraph_of(paragraph) for paragraph in paragraphs)
-    options = [option.get_help_record(context) for option in command.params if isinstance(option, click.Option)]
+    options = [
+        option.get_help_record(context) for option in command.params if isinstance(option, click.Option)
+    ]
     rows = "\n".join(f"| `{flags}` | {escaped(what)} |" for flags, what in filter(None, options))
     return f"## evalkit {name}\n\n`evalkit {name} {usage}`\n\n{text}\n\n| option | meaning |\n|---|---|\n{rows}\n"
 
@@ -75,11 +78,47 @@ def escaped(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def render() -> str:
-    """The whole page."""
-    return "\n".join([HEAD, *(section(name, command) for name, command in leaves(commands))])
+TABLES = """# Tables
+
+`evalkit score` writes these to `reports/<run_id>/`. The columns are the same for every run; each is described
+in its file's own metadata too. Every number of `slices.parquet` can be had again from `samples.parquet`:
+
+```text
+samples = pandas.read_parquet("reports/RUN/samples.parquet")
+samples.groupby("intent_l2")["intent_top1"].agg(["size", "count", "mean"])   # n_total, n_counted, mean
+samples["intent_top1"].agg(["size", "count", "mean"])                        # the same, overall
+```
+
+Beside them stand `summary.json` (the run, the overall metrics, worst intents, error directions, failures),
+`per_sample.csv` (the samples for a spreadsheet), and `failures.jsonl` (each failed sample with its reasons).
+
+This page is written by `make docs` from the schemas.
+"""
+
+
+def table(name: str) -> str:
+    """The part of the page about one table: a row a column."""
+    rows = []
+    for field in getattr(schemas, name.upper()):
+        meaning = (field.metadata or {}).get(b"description", b"").decode()
+        null = "yes" if field.nullable else "no"
+        rows.append(f"| `{field.name}` | {field.type} | {null} | {escaped(meaning)} |")
+    return "\n".join(
+        [f"## {name}.parquet\n", "| column | type | null | meaning |", "|---|---|---|---|", *rows, ""]
+    )
+
+
+def pages() -> dict[str, str]:
+    """Every page that is written here, by its name."""
+    return {
+        "cli.md": "\n".join([CLI, *(section(name, command) for name, command in leaves(commands))]),
+        "tables.md": "\n".join([TABLES, *map(table, ("samples", "slices", "confusions", "latency"))])
+        + "\nAfter its fixed columns `samples.parquet` has one float64 column a metric under the metric's own"
+        " name,\nnull where the sample was not counted: [metrics.md](metrics.md) lists them.\n",
+    }
 
 
 if __name__ == "__main__":
-    PAGE.write_text(render(), encoding="utf-8")
-    sys.stdout.write(f"{PAGE}\n")
+    for page, text in pages().items():
+        (HERE / page).write_text(text, encoding="utf-8")
+        sys.stdout.write(f"docs/{page}\n")
