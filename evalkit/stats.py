@@ -76,17 +76,17 @@ def bootstrap(
     """The percentile interval of the mean of `values` (n,), resampling whole clusters.
 
     `clusters` (n,) labels what is drawn together (repeats of a case, turns of a dialog); without it every
-    value is its own cluster. Fewer than two clusters, or values that are all the same, give NaN: the data
-    say nothing of their own spread. Above 1,000 clusters the normal interval stands in, as both agree.
+    value is its own cluster. Fewer than two clusters, or clusters of one mean, give NaN: the data say
+    nothing of their own spread. Above 1,000 clusters the normal interval stands in, as both agree.
     Source: Efron & Tibshirani (1993), chapter 13.
     """
     data = np.asarray(values, dtype=np.float64)
     labels = np.arange(len(data)) if clusters is None else np.asarray(clusters)
     _, index = np.unique(labels, return_inverse=True)
     sizes = np.bincount(index).astype(np.float64)
-    if len(sizes) < 2 or np.ptp(data) == 0:  # noqa: PLR2004
-        return Interval(np.array(np.nan), np.array(np.nan))
     drawn = np.stack([np.bincount(index, weights=data), sizes])
+    if len(sizes) < 2 or np.ptp(drawn[0] / sizes) <= SLACK:  # noqa: PLR2004
+        return Interval(np.array(np.nan), np.array(np.nan))
     if len(sizes) > _MANY_CLUSTERS:
         return _normal(drawn, confidence)
     means = _resampled_means(drawn, draws, np.random.default_rng(seed))
