@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.cli.options import as_json, each, places, say, target_spec
+from evalkit.cli.options import as_json, each, places, say, settled, target_spec
 from evalkit.errors import Incomplete
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def ask_all(
         eval_set_cases=len(cases),
         intent_parents=eval_sets.parents_beside(eval_set),
         target=target,
-        target_config=spec.params,
+        target_config=settled(bound),
         selection={"start": start, "limit": limit, "filter": list(keep)},
         concurrency=concurrency,
         **plan,
