@@ -38,7 +38,7 @@ def test_faults_name_file_line_field_finding_and_wish(file: Path) -> None:
     )
     shown = [str(fault).removeprefix(f"{file}:") for fault in read(file, Case).faults]
     assert shown == [
-        "2: line: found Expecting property name enclosed in double quotes at column 2, wanted one JSON value",
+        "2: line: found Expecting property name enclosed in double quotes at column 2, wanted one JSON object",
         "3: sample_id: found nothing, wanted a value",
         "4: requires_rag: found 'maybe', wanted a valid boolean, unable to interpret input",
         "4: tags: found 'vip', wanted a list",
