@@ -18,6 +18,7 @@ from evalkit.registry import Spec, bind, lookup, names
 def _clean() -> Iterator[None]:
     """Each test starts from what is built in, and leaves no trace."""
     before = dict(registry._registered)
+    registry._registered.clear()
     registry._entry_points.cache_clear()
     yield
     registry._registered.clear()
