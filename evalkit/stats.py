@@ -112,7 +112,7 @@ def _resampled_means(clusters: Floats, draws: int, rng: np.random.Generator) -> 
             sums, sizes = picks @ kinds[0], picks @ kinds[1]
         else:
             rows = rng.integers(0, n, size=(size, n), dtype=np.uint16)
-            sums, sizes = (np.take(column, rows).sum(axis=1) for column in clusters)
+            sums, sizes = (np.take(column, rows).sum(axis=1) for column in np.repeat(kinds, counts, axis=1))
         means.append(sums / sizes)
     return np.concatenate(means)
 
