@@ -194,5 +194,5 @@ def test_a_policy_in_another_encoding_is_no_traceback(tmp_path: Path) -> None:
 def test_the_example_of_the_module_is_a_policy(tmp_path: Path) -> None:
     from evalkit.report import policy
 
-    example = "\n".join(line[4:] for line in (policy.__doc__ or "").splitlines() if line.startswith("    "))
+    _, example = (policy.__doc__ or "").split("\n\n", 1)
     assert read(written(tmp_path, example)).known_failures[0].sample_id == "q17"
