@@ -43,13 +43,18 @@ SAME_FLOOR = {
     ("records", "reading"),
     ("cases", "reading"),
     ("planning", "stats"),
+    ("rules", "metrics"),
 }
 """The few neighbours on one floor that may look at each other, in this direction only."""
 
 CLOSED = {"metrics", "rules", "judges", "targets", "importers", "engines"}
 """Folders of siblings: a file in one may not import the file beside it (a sub-package is one sibling)."""
 
-SHARED = {"targets": {"exchange", "masking", "ragent", "refusal", "retry", "sse", "transport", "wire"}}
+SHARED = {
+    "metrics": {"completion"},
+    "rules": {"judged", "params", "regexes", "scope", "words"},
+    "targets": {"exchange", "masking", "ragent", "refusal", "retry", "sse", "transport", "wire"},
+}
 """Siblings that stand a step below the rest of their folder."""
 
 THIRD_PARTY = {
@@ -68,6 +73,8 @@ THIRD_PARTY = {
 EXTRA = {
     "targets": {"httpx", "starlette", "uvicorn", "pydantic"},
     "judges": {"httpx"},
+    "engines": {"pydantic"},
+    "rules": {"pydantic"},
 }
 
 PURE = {"metrics": {"evalkit.registry", "evalkit.rules", "httpx", "json", "pathlib"}}
