@@ -12,10 +12,22 @@ import click
 from evalkit.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from evalkit.registry import Spec
     from evalkit.report.digest import Digest
 
-__all__ = ["as_json", "by_option", "digest_of", "each", "places", "run_argument", "say", "target_spec"]
+__all__ = [
+    "as_json",
+    "by_option",
+    "digest_of",
+    "each",
+    "places",
+    "run_argument",
+    "say",
+    "show",
+    "target_spec",
+]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -93,3 +105,10 @@ def _value(text: str) -> Any:
 def say(value: Any) -> None:
     """Print a value as JSON for a machine."""
     click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2, default=str))
+
+
+def show(view: RenderableType) -> None:
+    """Print a view for a person: in colour on a terminal only, every text as it is."""
+    from rich.console import Console  # noqa: PLC0415 - heavy imports wait for the command
+
+    Console(markup=False, highlight=False, emoji=False).print(view)
