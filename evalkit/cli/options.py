@@ -65,14 +65,15 @@ def each(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Comm
 
 
 def digest_of(run: str, *, runs_dir: Path, by: Iterable[str] = ()) -> Digest:
-    """The run that a person named (path, id or `latest`), scored by every built-in metric."""
+    """The run that a person named (path, id or `latest`), held against its rules, scored by every metric."""
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.engines.local import DEFAULT, local  # noqa: PLC0415
+    from evalkit.engines.rules import with_verdicts  # noqa: PLC0415
     from evalkit.records import Records  # noqa: PLC0415
     from evalkit.report.digest import Run, digest  # noqa: PLC0415
 
     path = runs.find(run, runs_dir)
-    records = Records.of(path)
+    records = with_verdicts(Records.of(path))
     results = local(records, metrics=DEFAULT)
     return digest(Run(path.stem, records, results, runs.manifest(path)), by=tuple(by))
 

@@ -12,7 +12,9 @@ from evalkit.registry import Spec, bind
 
 __all__ = ["DEFAULT", "local"]
 
-DEFAULT = tuple(Spec(name) for name in ("intent", "retrieval", "behavior", "completion", "tools", "latency"))
+DEFAULT = tuple(
+    Spec(name) for name in ("intent", "retrieval", "behavior", "completion", "tools", "latency", "outcome")
+)
 """All metric families of this package, each with its own defaults."""
 
 

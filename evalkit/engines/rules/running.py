@@ -38,7 +38,7 @@ def with_verdicts(records: RecordsLike) -> Records:
     What the verdicts come to is decided anew. Raises UsageError as `check_rules`.
     """
     table = Records.of(records)
-    new = [record for record in table if not record.verdicts and rules_of(record)]
+    new = [record for record in table if not record.verdicts and (record.rules or record.expectation)]
     judged = {record.key: record for record in asyncio.run(judge_rules(new))} if new else {}
     rows = [judged.get(record.key) or _decided(record, record.verdicts) for record in table]
     return Records(rows, superseded=table.superseded, torn=table.torn)

@@ -45,12 +45,11 @@ def layers(records: Records) -> Layers:
     `completion`; without any, the metric `completion`.
     """
     task = np.array([_is_task(record) for record in records], dtype=np.bool_)
-    intents = [
-        _intent(record) if there else (math.nan, math.nan)
-        for record, there in zip(records, task, strict=True)
-    ]
-    columns = np.array(intents, dtype=np.float64).reshape(len(records), 2)
-    return Layers(columns[:, 0], columns[:, 1], np.where(task, _completion(records), np.nan), task)
+    tasks = [record for record, asked in zip(records, task, strict=True) if asked]
+    told = [(*_intent(record), done) for record, done in zip(tasks, _completion(tasks), strict=True)]
+    columns = np.full((3, len(task)), np.nan)
+    columns[:, task] = np.array(told, dtype=np.float64).reshape(len(tasks), 3).T
+    return Layers(columns[0], columns[1], columns[2], task)
 
 
 def _is_task(record: EvalRecord) -> bool:
@@ -83,16 +82,12 @@ def _least(values: Sequence[float]) -> float:
     return 0.0 if 0.0 in values else math.nan if any(map(math.isnan, values)) else min(values)
 
 
-def _completion(records: Records) -> Floats:
-    by_rule = [_of(record, "completion") for record in records]
-    (by_label,) = [result for result in completion.compute(records) if result.name == "completion"]
-    return np.array(
-        [
-            _mean(verdicts) if verdicts else _known(by_label.per_sample[key])
-            for verdicts, key in zip(by_rule, records.keys, strict=True)
-        ],
-        dtype=np.float64,
-    )
+def _completion(tasks: Sequence[EvalRecord]) -> list[float]:
+    by_label = next(result for result in completion.compute(tasks) if result.name == "completion")
+    return [
+        _mean(verdicts) if (verdicts := _of(record, "completion")) else _known(by_label.per_sample[record.key])
+        for record in tasks
+    ]
 
 
 def _mean(verdicts: Sequence[Verdict]) -> float:
