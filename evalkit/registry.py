@@ -29,9 +29,7 @@ _BUILT_IN: dict[str, dict[str, str]] = {
         "completion": "evalkit.metrics.completion:compute",
         "tools": "evalkit.metrics.tools:compute",
         "latency": "evalkit.metrics.latency:compute",
-        "outcome": "evalkit.metrics.outcome:graded",
-        "outcome_binary": "evalkit.metrics.outcome:binary",
-        "outcome_weighted": "evalkit.metrics.outcome:weighted",
+        "outcome": "evalkit.metrics.outcome:compute",
         "passes": "evalkit.metrics.outcome:passes",
     },
     "rule": {

@@ -7,7 +7,7 @@ both. What was not measured stays unknown, and the bounds say how much that coul
 from __future__ import annotations
 
 from evalkit.metrics.outcome.layers import Layers, layers
-from evalkit.metrics.outcome.policies import binary, graded, outcomes, weighted
+from evalkit.metrics.outcome.policies import compute, outcomes
 from evalkit.metrics.outcome.repeats import passes
 
-__all__ = ["Layers", "binary", "graded", "layers", "outcomes", "passes", "weighted"]
+__all__ = ["Layers", "compute", "layers", "outcomes", "passes"]

@@ -85,7 +85,9 @@ def _least(values: Sequence[float]) -> float:
 def _completion(tasks: Sequence[EvalRecord]) -> list[float]:
     by_label = next(result for result in completion.compute(tasks) if result.name == "completion")
     return [
-        _mean(verdicts) if (verdicts := _of(record, "completion")) else _known(by_label.per_sample[record.key])
+        _mean(verdicts)
+        if (verdicts := _of(record, "completion"))
+        else _known(by_label.per_sample[record.key])
         for record in tasks
     ]
 

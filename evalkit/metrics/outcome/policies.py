@@ -14,7 +14,7 @@ from evalkit.metrics.outcome.layers import Layers, layers
 from evalkit.records import Records, RecordsLike
 from evalkit.slices import Scores, slice_mean
 
-__all__ = ["binary", "graded", "outcomes", "succeeded", "weighted"]
+__all__ = ["compute", "outcomes", "succeeded"]
 
 Floats = NDArray[np.float64]
 _Policy = Callable[[Layers], Floats]
@@ -31,90 +31,54 @@ class _Column(NamedTuple):
     best: Floats
 
 
-def graded(
-    records: RecordsLike, *, success: float = 0.8, partial: float = 0.5, bounds: bool = False
-) -> list[MetricResult]:
-    """Success from a completion of `success` on, partial from `partial` on, both only with the right intent.
-
-    - `intent_accuracy`: tasks whose intent was understood / tasks
-    - `avg_completion`: mean completion of the tasks
-    - `success_rate`: (success + 0.5 · partial) / tasks
-    - `pass_rate`: (success + partial) / tasks
-    - `rule_pass_rate`: tasks whose rules hold, by their own logic / tasks with rules
-
-    Counted: what is needed is known. With `bounds`, `…_worst` and `…_best` say what each would be over all
-    tasks if all that is unknown were bad, or good. Comparisons have 1e-9 of slack. UsageError for thresholds
-    out of order. Source: mission, functional completeness, sections 4.2 and 4.3.
-    """
-    score = _graded(success, partial)
-    table = Records.of(records)
-    found = layers(table)
-    return [
-        *_results(
-            table, "intent_accuracy", _over(found, lambda known: known.intent), bounds=bounds, is_rate=True
-        ),
-        *_results(table, "avg_completion", _over(found, lambda known: known.completion), bounds=bounds),
-        *_results(table, "success_rate", _over(found, score), bounds=bounds),
-        *_results(
-            table, "pass_rate", _over(found, lambda known: np.ceil(score(known))), bounds=bounds, is_rate=True
-        ),
-        *_results(table, "rule_pass_rate", _rules(table), bounds=bounds, is_rate=True),
-    ]
-
-
-def binary(
-    records: RecordsLike, *, min_intent: float = 7.0, min_completion: float = 1.0, bounds: bool = False
-) -> list[MetricResult]:
-    """`success_rate_binary`: tasks with an intent grade of `min_intent` of 10 and that completion / tasks.
-
-    Counted and bounded as `graded`. Source: mission, functional completeness, first plan, sections 2.1 and 5.
-    """
-    table = Records.of(records)
-
-    def score(known: Layers) -> Floats:
-        enough = (known.intent_score * 10 >= min_intent - _SLACK) & (
-            known.completion >= min_completion - _SLACK
-        )
-        return _where_known(enough.astype(np.float64), known.intent_score, known.completion)
-
-    column = _over(layers(table), score)
-    return _results(table, "success_rate_binary", column, bounds=bounds, is_rate=True)
-
-
-def weighted(
+def compute(  # noqa: PLR0913 - the parameters of a metric are its configuration
     records: RecordsLike,
     *,
+    success: float = 0.8,
+    partial: float = 0.5,
+    min_intent: float = 7.0,
+    min_completion: float = 1.0,
     intent_weight: float = 0.4,
     completion_weight: float = 0.6,
     threshold: float | None = None,
     bounds: bool = False,
 ) -> list[MetricResult]:
-    """`success_score_weighted`: mean of `intent_weight` · intent grade / 10 + `completion_weight` · completion.
+    """What became of the tasks, by every policy, beside the plain rules.
 
-    With a `threshold`, also `success_rate_weighted`: tasks whose score reaches it / tasks. Counted and bounded
-    as `graded`. UsageError for weights under 0 or that do not sum to 1. Source: as `binary`.
+    - `intent_accuracy`: tasks whose intent was understood / tasks
+    - `avg_completion`: mean completion of the tasks
+    - `success_rate` (graded): (success + 0.5 · partial) / tasks, where a task with the right intent is a success
+      from the completion `success` on, and partial from `partial` on
+    - `pass_rate` (graded): (success + partial) / tasks
+    - `success_rate_binary`: tasks with an intent grade of `min_intent` of 10 and the completion
+      `min_completion` / tasks
+    - `success_score_weighted`: mean of `intent_weight` · intent grade / 10 + `completion_weight` · completion
+    - `success_rate_weighted`: tasks whose weighted score reaches `threshold` / tasks, where one is given
+    - `rule_pass_rate`: tasks whose rules hold, by their own logic / tasks with rules
+
+    Counted: what is needed is known. With `bounds`, `…_worst` and `…_best` say what each would be over all
+    tasks if all that is unknown were bad, or good. Comparisons have 1e-9 of slack. UsageError for thresholds
+    out of order, and weights that do not sum to 1. Source: mission, functional completeness: first plan,
+    sections 2.1 and 5 (binary, weighted), second plan, sections 4.2 and 4.3 (graded).
     """
-    if not (
-        min(intent_weight, completion_weight) >= 0 and abs(intent_weight + completion_weight - 1) <= _SLACK
-    ):
-        raise UsageError(
-            f"outcome_weighted: found intent_weight {intent_weight} and completion_weight {completion_weight}, "
-            "wanted two numbers from 0 that sum to 1."
-        )
+    grade = _graded(success, partial)
+    policies: dict[str, tuple[_Policy, bool]] = {
+        "intent_accuracy": (lambda known: known.intent, True),
+        "avg_completion": (lambda known: known.completion, False),
+        "success_rate": (grade, False),
+        "pass_rate": (lambda known: np.ceil(grade(known)), True),
+        "success_rate_binary": (_binary(min_intent, min_completion), True),
+        **_weighted(intent_weight, completion_weight, threshold),
+    }
     table = Records.of(records)
     found = layers(table)
-
-    def score(known: Layers) -> Floats:
-        return intent_weight * known.intent_score + completion_weight * known.completion
-
-    results = _results(table, "success_score_weighted", _over(found, score), bounds=bounds)
-    if threshold is None:
-        return results
-    least = threshold - _SLACK
-    column = _over(
-        found, lambda known: _where_known((score(known) >= least).astype(np.float64), score(known))
-    )
-    return [*results, *_results(table, "success_rate_weighted", column, bounds=bounds, is_rate=True)]
+    columns = {name: (_over(found, policy), is_rate) for name, (policy, is_rate) in policies.items()}
+    columns["rule_pass_rate"] = (_rules(table), True)
+    return [
+        result
+        for name, (column, is_rate) in columns.items()
+        for result in _results(table, name, column, bounds=bounds, is_rate=is_rate)
+    ]
 
 
 def succeeded(records: Records, *, success: float = 0.8, partial: float = 0.5) -> Floats:
@@ -155,6 +119,38 @@ def _graded(success: float, partial: float) -> _Policy:
     return score
 
 
+def _binary(min_intent: float, min_completion: float) -> _Policy:
+    def score(known: Layers) -> Floats:
+        enough = (known.intent_score * 10 >= min_intent - _SLACK) & (
+            known.completion >= min_completion - _SLACK
+        )
+        return _where_known(enough.astype(np.float64), known.intent_score, known.completion)
+
+    return score
+
+
+def _weighted(intent: float, completion: float, threshold: float | None) -> dict[str, tuple[_Policy, bool]]:
+    if not (min(intent, completion) >= 0 and abs(intent + completion - 1) <= _SLACK):
+        raise UsageError(
+            f"outcome: found intent_weight {intent} and completion_weight {completion}, "
+            "wanted two numbers from 0 that sum to 1."
+        )
+
+    def score(known: Layers) -> Floats:
+        return intent * known.intent_score + completion * known.completion
+
+    if threshold is None:
+        return {"success_score_weighted": (score, False)}
+    least = threshold - _SLACK
+    return {
+        "success_score_weighted": (score, False),
+        "success_rate_weighted": (
+            lambda known: _where_known((score(known) >= least).astype(np.float64), score(known)),
+            True,
+        ),
+    }
+
+
 def _where_known(score: Floats, *needed: Floats) -> Floats:
     return np.where(np.isnan(needed).any(axis=0), np.nan, score)
 
@@ -177,7 +173,7 @@ def _has_rules(record: EvalRecord) -> bool:
 
 
 def _results(
-    table: Records, name: str, column: _Column, *, bounds: bool, is_rate: bool = False
+    table: Records, name: str, column: _Column, *, bounds: bool, is_rate: bool
 ) -> list[MetricResult]:
     named = {name: column.value}
     if bounds:
