@@ -45,6 +45,7 @@ SAME_FLOOR = {
     ("records", "reading"),
     ("cases", "reading"),
     ("planning", "stats"),
+    ("rules", "metrics"),
     ("runs", "reading"),
     ("runs", "writing"),
     ("writing", "reading"),
@@ -55,7 +56,9 @@ CLOSED = {"metrics", "rules", "judges", "targets", "importers", "engines"}
 """Folders of siblings: a file in one may not import the file beside it (a sub-package is one sibling)."""
 
 SHARED = {
-    "engines": {"local"},
+    "engines": {"local", "rules"},
+    "metrics": {"completion"},
+    "rules": {"judged", "params", "regexes", "scope", "words"},
     "targets": {"exchange", "masking", "ragent", "refusal", "retry", "sse", "transport", "wire"},
 }
 """Siblings that stand a step below the rest of their folder."""
@@ -76,6 +79,8 @@ THIRD_PARTY = {
 EXTRA = {
     "targets": {"httpx", "starlette", "uvicorn", "pydantic"},
     "judges": {"httpx"},
+    "engines": {"pydantic"},
+    "rules": {"pydantic"},
 }
 
 PURE = {"metrics": {"evalkit.registry", "evalkit.rules", "httpx", "json", "pathlib"}}

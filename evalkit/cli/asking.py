@@ -91,6 +91,7 @@ def ask_all(
     import asyncio  # noqa: PLC0415 - heavy imports wait for the command
 
     from evalkit import cases as eval_sets  # noqa: PLC0415
+    from evalkit.engines.rules import check_rules  # noqa: PLC0415
     from evalkit.registry import bind  # noqa: PLC0415
     from evalkit.runner import Plan, select  # noqa: PLC0415
     from evalkit.runner import run as run_cases  # noqa: PLC0415
@@ -99,6 +100,7 @@ def ask_all(
     bound = bind("target", spec, concurrency=concurrency)
     cases = eval_sets.load_cases(eval_set)
     chosen = select(cases, start=start, limit=limit, keep=keep)
+    check_rules(chosen)
     promised = Plan(
         runs_dir=runs_dir,
         eval_set=str(eval_set),

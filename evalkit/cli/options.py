@@ -68,7 +68,7 @@ def each(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Comm
 
 
 def digest_of(run: str, *, runs_dir: Path, by: Iterable[str] = ()) -> Digest:
-    """The run that a person named (path, id or `latest`), scored by every built-in metric."""
+    """The run that a person named (path, id or `latest`), held against its rules, scored by every metric."""
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.engines.scored import scored  # noqa: PLC0415
     from evalkit.report.digest import Run, digest  # noqa: PLC0415

@@ -12,7 +12,10 @@ from evalkit.registry import Spec, bind
 
 __all__ = ["DEFAULT", "local"]
 
-DEFAULT = tuple(Spec(name) for name in ("intent", "retrieval", "behavior", "completion", "tools", "latency"))
+DEFAULT = tuple(
+    Spec(name)
+    for name in ("intent", "retrieval", "behavior", "completion", "tools", "latency", "outcome", "passes")
+)
 """All metric families of this package, each with its own defaults."""
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from evalkit import runs
 from evalkit.contracts import Manifest, MetricResult
 from evalkit.engines.local import DEFAULT, local
+from evalkit.engines.rules import with_verdicts
 from evalkit.records import Records
 from evalkit.registry import Spec
 
@@ -24,11 +25,11 @@ class Scored(NamedTuple):
 
 
 def scored(path: Path) -> Scored:
-    """The run whose records are at `path`, scored; the manifest's taxonomy says which intent has which parent.
+    """The run whose records are at `path`, held against its rules and scored; the manifest's taxonomy says which intent has which parent.
 
     Raises NoInput without records, BadData naming every line that does not hold.
     """
-    records, manifest = Records.of(path), runs.manifest(path)
+    records, manifest = with_verdicts(Records.of(path)), runs.manifest(path)
     parents = manifest.intent_parents if manifest else {}
     metrics = [
         Spec("intent", {"parents": parents}) if spec.type == "intent" and parents else spec
