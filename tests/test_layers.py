@@ -24,6 +24,7 @@ LAYERS = {
     "slices": 3,
     "stats": 3,
     "planning": 3,
+    "net": 3,
     "metrics": 4,
     "rules": 4,
     "judges": 4,
@@ -49,7 +50,7 @@ SAME_FLOOR = {
 CLOSED = {"metrics", "rules", "judges", "targets", "importers", "engines"}
 """Folders of siblings: a file in one may not import the file beside it (a sub-package is one sibling)."""
 
-SHARED = {"targets": {"exchange", "masking", "ragent", "refusal", "retry", "sse", "transport", "wire"}}
+SHARED = {"targets": {"ragent"}}
 """Siblings that stand a step below the rest of their folder."""
 
 THIRD_PARTY = {
@@ -66,6 +67,7 @@ THIRD_PARTY = {
 """What each floor may take from outside; the parts of EXTRA may take more."""
 
 EXTRA = {
+    "net": {"httpx"},
     "targets": {"httpx", "starlette", "uvicorn", "pydantic"},
     "judges": {"httpx"},
 }

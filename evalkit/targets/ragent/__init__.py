@@ -23,7 +23,7 @@ from evalkit.errors import UsageError
 from evalkit.kinds import Ask
 from evalkit.targets.ragent.asking import Asking
 from evalkit.targets.ragent.session import Session
-from evalkit.targets.transport import client
+from evalkit.net.transport import client
 
 __all__ = ["Engine", "ragent"]
 

@@ -14,7 +14,7 @@ from evalkit.contracts import AnswerStatus, Attempt, Case, ChannelError, Observa
 from evalkit.targets.ragent.answer import Reply, read_reply
 from evalkit.targets.ragent.evidence import Evidence, read_evidence
 from evalkit.targets.ragent.session import Session
-from evalkit.targets.retry import Gate, persevere
+from evalkit.net.retry import Gate, persevere
 
 __all__ = ["Asking"]
 
