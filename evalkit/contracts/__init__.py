@@ -21,6 +21,7 @@ from evalkit.contracts.observation import (
 from evalkit.contracts.record import EvalRecord, Manifest
 from evalkit.contracts.result import Mean, MetricResult
 from evalkit.contracts.values import ToolCall
+from evalkit.contracts.verdict import Judgement, Outcome, Question, Scope, SuccessLevel, Verdict
 
 __all__ = [
     "AnswerStatus",
@@ -30,15 +31,21 @@ __all__ = [
     "EvalRecord",
     "EvidenceStatus",
     "Expectation",
+    "Judgement",
     "Manifest",
     "Mean",
     "MetricResult",
     "Observation",
+    "Outcome",
+    "Question",
     "RuleSpec",
+    "Scope",
     "SlotSpec",
     "StepSpec",
+    "SuccessLevel",
     "Timings",
     "ToolCall",
     "Turn",
     "Usage",
+    "Verdict",
 ]

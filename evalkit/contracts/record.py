@@ -10,7 +10,8 @@ from pydantic import Field, JsonValue, model_validator
 
 from evalkit.contracts.case import Case
 from evalkit.contracts.observation import Observation
-from evalkit.contracts.values import Frozen, NullAsNoKeys
+from evalkit.contracts.values import Frozen, NullAsEmpty, NullAsNoKeys
+from evalkit.contracts.verdict import Judgement, Verdict
 
 __all__ = ["EvalRecord", "Manifest"]
 
@@ -26,6 +27,10 @@ class EvalRecord(Observation, Case):
     """Which repeat of the case this is, from 0."""
     started_at: datetime | None = None
     """When the case was begun, in UTC."""
+    verdicts: Annotated[tuple[Verdict, ...], NullAsEmpty] = ()
+    """What the rules say of it; empty where none was asked."""
+    judgements: Annotated[dict[str, Judgement], NullAsNoKeys] = Field(default_factory=dict)
+    """What a judge says of it, by the name of the question."""
 
     @model_validator(mode="before")
     @classmethod
