@@ -19,6 +19,8 @@ LAYERS = {
     "registry": 1,
     "schema": 1,
     "reading": 2,
+    "writing": 2,
+    "runs": 2,
     "records": 2,
     "cases": 2,
     "slices": 3,
@@ -44,6 +46,9 @@ SAME_FLOOR = {
     ("records", "reading"),
     ("cases", "reading"),
     ("planning", "stats"),
+    ("runs", "reading"),
+    ("runs", "writing"),
+    ("writing", "reading"),
 }
 """The few neighbours on one floor that may look at each other, in this direction only."""
 
