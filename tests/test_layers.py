@@ -55,7 +55,21 @@ SAME_FLOOR = {
 CLOSED = {"metrics", "rules", "judges", "targets", "importers", "engines"}
 """Folders of siblings: a file in one may not import the file beside it (a sub-package is one sibling)."""
 
-SHARED = {"targets": {"ragent"}}
+SHARED = {
+    "judges": {
+        "budget",
+        "cache",
+        "completion",
+        "config",
+        "fitting",
+        "keys",
+        "parsing",
+        "prompts",
+        "replies",
+        "server",
+    },
+    "targets": {"ragent"},
+}
 """Siblings that stand a step below the rest of their folder."""
 
 THIRD_PARTY = {
@@ -74,7 +88,7 @@ THIRD_PARTY = {
 EXTRA = {
     "net": {"httpx"},
     "targets": {"httpx", "starlette", "uvicorn", "pydantic"},
-    "judges": {"httpx"},
+    "judges": {"httpx", "pydantic"},
 }
 
 PURE = {"metrics": {"evalkit.registry", "evalkit.rules", "httpx", "json", "pathlib"}}
