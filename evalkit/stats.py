@@ -30,10 +30,11 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 DRAWS = 10_000
+FLIP_DRAWS = 20_000
 SEED = 20_260_826
 SLACK = 1e-12
 _EXACT_FLIPS = 16
-_FLIP_DRAWS = 20_000
+_EQUAL_ENOUGH = 16
 _MANY_CLUSTERS = 1_000
 
 
@@ -75,17 +76,17 @@ def bootstrap(
     """The percentile interval of the mean of `values` (n,), resampling whole clusters.
 
     `clusters` (n,) labels what is drawn together (repeats of a case, turns of a dialog); without it every
-    value is its own cluster. Fewer than two clusters, or values that are all the same, give NaN: the data
-    say nothing of their own spread. Above 1,000 clusters the normal interval stands in, as both agree.
+    value is its own cluster. Fewer than two clusters, or clusters of one mean, give NaN: the data say
+    nothing of their own spread. Above 1,000 clusters the normal interval stands in, as both agree.
     Source: Efron & Tibshirani (1993), chapter 13.
     """
     data = np.asarray(values, dtype=np.float64)
     labels = np.arange(len(data)) if clusters is None else np.asarray(clusters)
     _, index = np.unique(labels, return_inverse=True)
     sizes = np.bincount(index).astype(np.float64)
-    if len(sizes) < 2 or np.ptp(data) == 0:  # noqa: PLR2004
-        return Interval(np.array(np.nan), np.array(np.nan))
     drawn = np.stack([np.bincount(index, weights=data), sizes])
+    if len(sizes) < 2 or np.ptp(drawn[0] / sizes) <= SLACK:  # noqa: PLR2004
+        return Interval(np.array(np.nan), np.array(np.nan))
     if len(sizes) > _MANY_CLUSTERS:
         return _normal(drawn, confidence)
     means = _resampled_means(drawn, draws, np.random.default_rng(seed))
@@ -97,15 +98,22 @@ def bootstrap(
 def _resampled_means(clusters: Floats, draws: int, rng: np.random.Generator) -> Floats:
     """The mean of each of `draws` resamples of clusters, given their sums and sizes as (2, n).
 
-    Equal clusters are drawn as one multinomial count: scores take few values, so this is quick.
+    Equal clusters are drawn as one multinomial count where they are many: most scores take few values.
     """
     kinds, counts = np.unique(clusters, axis=1, return_counts=True)
     n = clusters.shape[1]
-    block = max(1, 2_000_000 // len(counts))
+    few = len(counts) * _EQUAL_ENOUGH < n
+    block = max(1, 2_000_000 // (len(counts) if few else n))
     means = []
     for start in range(0, draws, block):
-        picks = rng.multinomial(n, counts / n, size=min(block, draws - start))
-        means.append((picks @ kinds[0]) / (picks @ kinds[1]))
+        size = min(block, draws - start)
+        if few:
+            picks = rng.multinomial(n, counts / n, size=size)
+            sums, sizes = picks @ kinds[0], picks @ kinds[1]
+        else:
+            rows = rng.integers(0, n, size=(size, n), dtype=np.uint16)
+            sums, sizes = (np.take(column, rows).sum(axis=1) for column in clusters)
+        means.append(sums / sizes)
     return np.concatenate(means)
 
 
@@ -145,14 +153,17 @@ def mcnemar(worse: int, better: int) -> float:
     The binomial test of a fair coin on the discordant pairs. Source: McNemar (1947), exact form.
     """
     n = worse + better
-    tail = sum(math.comb(n, i) for i in range(min(worse, better) + 1))
+    term = tail = 1
+    for i in range(1, min(worse, better) + 1):
+        term = term * (n - i + 1) // i
+        tail += term
     return min(1.0, float(2 * tail / 2**n))
 
 
-def sign_flip(differences: ArrayLike, *, seed: int = SEED) -> float:
+def sign_flip(differences: ArrayLike, *, draws: int = FLIP_DRAWS, seed: int = SEED) -> float:
     """The two-sided permutation p of paired `differences` (n,): is their mean zero? n = 0 gives 1.
 
-    Exact over all sign patterns up to 16 non-zero pairs, else 20,000 draws with the add-one rule; ties
+    Exact over all sign patterns up to 16 non-zero pairs, else `draws` of them with the add-one rule; ties
     count against a difference. Source: Fisher (1935), section 21; Phipson & Smyth (2010) for add-one.
     """
     moved = np.asarray(differences, dtype=np.float64)
@@ -163,12 +174,22 @@ def sign_flip(differences: ArrayLike, *, seed: int = SEED) -> float:
     if len(moved) <= _EXACT_FLIPS:
         signs = 1 - 2 * ((np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved))) & 1)
         return float(np.mean(np.abs(signs @ moved) >= seen))
-    rng = np.random.default_rng(seed)
-    hits, block = 0, max(1, 2_000_000 // len(moved))
-    for start in range(0, _FLIP_DRAWS, block):
-        signs = rng.integers(0, 2, size=(min(block, _FLIP_DRAWS - start), len(moved)), dtype=np.int8) * 2 - 1
-        hits += int(np.count_nonzero(np.abs(signs @ moved) >= seen))
-    return (hits + 1) / (_FLIP_DRAWS + 1)
+    hits = int(np.count_nonzero(np.abs(_flipped_sums(moved, draws, np.random.default_rng(seed))) >= seen))
+    return (hits + 1) / (draws + 1)
+
+
+def _flipped_sums(moved: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    """The sum of `moved` (n,) under each of `draws` random sign patterns.
+
+    Eight signs are one random byte, and what eight values add up to under each byte is worked out once.
+    """
+    eights = np.zeros((math.ceil(len(moved) / 8), 8))
+    eights.flat[: len(moved)] = moved
+    bits = (np.arange(256)[:, None] >> np.arange(8)) & 1
+    sums = np.zeros(draws)
+    for sums_of_eight in eights @ (1 - 2 * bits).T:
+        sums += sums_of_eight[np.frombuffer(rng.bytes(draws), dtype=np.uint8)]
+    return sums
 
 
 def holm(p: ArrayLike) -> Floats:

@@ -54,7 +54,9 @@ def test_every_command_and_option_is_on_the_page(name: str) -> None:
     section = text.split(f"## evalkit {name}\n")[1].split("\n## ")[0]
     for option in COMMANDS[name].params:
         if isinstance(option, click.Option):
-            assert f"`{max(option.opts, key=len)}" in section, f"evalkit {name} {option.opts[0]} is not in docs/cli.md"
+            assert f"`{max(option.opts, key=len)}" in section, (
+                f"evalkit {name} {option.opts[0]} is not in docs/cli.md"
+            )
 
 
 def metric_names() -> list[str]:
@@ -90,7 +92,9 @@ def test_every_table_column_is_on_the_page(table: str) -> None:
 
 def examples() -> Iterator[tuple[str, str]]:
     for path in PAGES:
-        for number, code in enumerate(re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S)):
+        for number, code in enumerate(
+            re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S)
+        ):
             yield f"{path.name}-{number}", code
 
 

@@ -23,15 +23,25 @@ _LIST = click.option
 asking_options = each(
     click.argument("eval_set", type=click.Path(path_type=Path)),
     _LIST("--target", "-t", required=True, help="The system under test: demo, ragent, or a registered one."),
-    _LIST("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the target; repeatable."),
+    _LIST(
+        "--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the target; repeatable."
+    ),
     _LIST("--run-id", metavar="NAME", help="Name of the run; made up so that runs sort by time without it."),
     _LIST("--concurrency", "-c", type=int, default=8, show_default=True, help="Cases in flight at once."),
     _LIST("--rate", type=float, help="Start this many cases a second, whatever the others do (open loop)."),
     _LIST("--repeat", type=int, default=1, show_default=True, help="Ask every case this often."),
     _LIST("--start", type=int, default=0, show_default=True, help="Leave out the first cases."),
     _LIST("--limit", type=int, help="Ask at most this many cases."),
-    _LIST("--filter", "keep", multiple=True, metavar="FIELD=VALUE", help="Only cases with this value; repeatable."),
-    _LIST("--resume", is_flag=True, help="Go on with the run of that --run-id; asks only what has no line yet."),
+    _LIST(
+        "--filter",
+        "keep",
+        multiple=True,
+        metavar="FIELD=VALUE",
+        help="Only cases with this value; repeatable.",
+    ),
+    _LIST(
+        "--resume", is_flag=True, help="Go on with the run of that --run-id; asks only what has no line yet."
+    ),
     _LIST("--retry-errors", is_flag=True, help="With --resume, ask again what failed."),
     places,
 )

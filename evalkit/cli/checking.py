@@ -23,11 +23,19 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.argument("eval_set", type=click.Path(path_type=Path))
 @click.option("--taxonomy", type=_FILE, help="Known labels; else taxonomy.json beside the eval set.")
 @click.option("--catalogue", type=_FILE, help="Known documents; else catalogue.jsonl beside the eval set.")
-@click.option("--limit", type=int, default=100, show_default=True, help="Show at most this many of each kind.")
+@click.option(
+    "--limit", type=int, default=100, show_default=True, help="Show at most this many of each kind."
+)
 @as_json
 @click.pass_context
 def check(  # noqa: PLR0913 - one parameter an option
-    ctx: click.Context, *, eval_set: Path, taxonomy: Path | None, catalogue: Path | None, limit: int, as_json: bool
+    ctx: click.Context,
+    *,
+    eval_set: Path,
+    taxonomy: Path | None,
+    catalogue: Path | None,
+    limit: int,
+    as_json: bool,
 ) -> None:
     """Validate an eval set: every error by file and line, warnings, and what is in it.
 

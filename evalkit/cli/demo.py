@@ -9,13 +9,22 @@ __all__ = ["demo"]
 
 @click.command()
 @click.option("--port", type=int, default=9090, show_default=True, help="Port on loopback; 0 takes a free one.")
-def demo(*, port: int) -> None:
+@click.option("--fault", multiple=True, metavar="NAME=VALUE", help="A known-bad behaviour; repeatable.")
+@click.option("--think-ms", type=float, help="Pause before the first text.")
+@click.option("--chunk-ms", type=float, help="Pause after each piece of text.")
+def demo(*, port: int, fault: tuple[str, ...], think_ms: float | None, chunk_ms: float | None) -> None:
     """Serve the embedded electronics shop on loopback, as a Ragent service.
 
     \b
     evalkit demo
-    RAGENT_BASE_URL=http://127.0.0.1:9090/api/ragent evalkit eval … --target ragent
-    """
-    from evalkit.targets.demo.server import serve_forever  # noqa: PLC0415 - heavy imports wait
+    evalkit demo --port 0 --fault cut=0.2 --fault slow_first_token_ms=800
 
-    serve_forever(port=port)
+    docs/demo-shop.md lists the faults.
+    """
+    from evalkit.targets.demo.faults import Faults  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.targets.demo.settings import Pacing  # noqa: PLC0415
+    from evalkit.targets.demo.standalone import serve_forever  # noqa: PLC0415
+
+    given = {"think_ms": think_ms, "chunk_ms": chunk_ms}
+    pacing = Pacing(**{name: value for name, value in given.items() if value is not None})
+    serve_forever(port=port, faults=Faults.switched_on(fault), pacing=pacing)

@@ -56,11 +56,12 @@ def digest_of(run: str, *, runs_dir: Path, by: Iterable[str] = ()) -> Digest:
     """The run that a person named (path, id or `latest`), scored by every built-in metric."""
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.engines.local import DEFAULT, local  # noqa: PLC0415
+    from evalkit.judgements import joined, judged_path, read_judged  # noqa: PLC0415
     from evalkit.records import Records  # noqa: PLC0415
     from evalkit.report.digest import Run, digest  # noqa: PLC0415
 
     path = runs.find(run, runs_dir)
-    records = Records.of(path)
+    records = joined(Records.of(path), read_judged(judged_path(path)))
     results = local(records, metrics=DEFAULT)
     return digest(Run(path.stem, records, results, runs.manifest(path)), by=tuple(by))
 

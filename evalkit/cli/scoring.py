@@ -20,7 +20,9 @@ __all__ = ["report", "score"]
 @by_option
 @places
 @as_json
-def score(*, runs: tuple[str, ...], by: tuple[str, ...], runs_dir: Path, reports_dir: Path, as_json: bool) -> None:
+def score(
+    *, runs: tuple[str, ...], by: tuple[str, ...], runs_dir: Path, reports_dir: Path, as_json: bool
+) -> None:
     """Compute every metric of the named runs and write the tables to reports/<run_id>/.
 
     RUN is a path, a run id, or `latest`.
@@ -45,8 +47,12 @@ def score(*, runs: tuple[str, ...], by: tuple[str, ...], runs_dir: Path, reports
 @click.command()
 @run_argument
 @by_option
-@click.option("--mask-pii", is_flag=True, help="Hide phone numbers, identity numbers and mail names in the pages.")
-@click.option("--csv-raw", is_flag=True, help="Leave texts in the CSV that a spreadsheet would take for formulas.")
+@click.option(
+    "--mask-pii", is_flag=True, help="Hide phone numbers, identity numbers and mail names in the pages."
+)
+@click.option(
+    "--csv-raw", is_flag=True, help="Leave texts in the CSV that a spreadsheet would take for formulas."
+)
 @places
 @as_json
 def report(  # noqa: PLR0913 - one parameter an option

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from typing import Any
 
 __all__ = ["MAX_DEPTH", "MAX_INT", "MAX_LINE_BYTES", "decode", "json_value", "shown", "too_deep"]
@@ -81,17 +82,9 @@ def _text(raw: bytes) -> str:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError(f"the key {shown(_repeated(pairs))} twice", "each key once")
+        ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {shown(key)} twice", "each key once")
     return found
-
-
-def _repeated(pairs: list[tuple[str, Any]]) -> str:
-    seen: set[str] = set()
-    for key, _ in pairs:
-        if key in seen:
-            break
-        seen.add(key)
-    return key
 
 
 def _no_constant(name: str) -> None:

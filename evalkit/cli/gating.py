@@ -1,0 +1,178 @@
+"""`evalkit diff` and `evalkit gate`: did it get worse, and where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evalkit.cli.options import as_json, run_argument
+from evalkit.cli.sides import runs_dir_option, sides
+from evalkit.errors import NoInput
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from evalkit.report.verdict import Verdict
+
+__all__ = ["diff", "gate"]
+
+_CANNOT_DECIDE = 3
+_TO_FILE = click.Path(path_type=Path, dir_okay=False)
+changed_set = click.option(
+    "--changed-set",
+    is_flag=True,
+    help="Compare runs of unequal eval sets over the cases that did not change.",
+)
+
+
+@click.command()
+@click.argument("base", metavar="BASE")
+@run_argument
+@click.option("--metric", "metrics", multiple=True, help="Only this metric; repeatable. Without it all.")
+@click.option("--by", multiple=True, help="Slice by intent_l1 or intent_l2; repeatable. Without it both.")
+@click.option(
+    "--flips", type=click.IntRange(min=0), default=10, show_default=True, help="Show so many a metric."
+)
+@changed_set
+@runs_dir_option
+@as_json
+@click.pass_context
+def diff(  # noqa: PLR0913 - one parameter an option
+    ctx: click.Context,
+    *,
+    base: str,
+    run: str,
+    metrics: tuple[str, ...],
+    by: tuple[str, ...],
+    flips: int,
+    changed_set: bool,
+    runs_dir: Path,
+    as_json: bool,
+) -> None:
+    """Compare RUN with BASE, paired by sample: what changed, where, how sure, and which samples flipped.
+
+    BASE and RUN are paths, run ids, names of accepted baselines, or `latest` (as BASE: the complete run of
+    the same eval set and target before RUN). Ends with 3 where something may not be compared.
+
+    \b
+    evalkit diff latest nightly
+    evalkit diff eval_sets/baselines/shop.json latest --metric intent_top1 --by intent_l2
+    """
+    from evalkit.report.compare import DIMENSIONS, compare  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.report.verdict_json import comparison_json  # noqa: PLC0415
+    from evalkit.report.verdict_text import comparison_view  # noqa: PLC0415
+
+    after, before = sides(run, base, runs_dir)
+    if before is None:
+        raise NoInput(
+            f"base {base!r}: found no complete run of this eval set and target before {run!r}; name one."
+        )
+    comparison = compare(
+        before, after, metrics=metrics or None, dimensions=by or DIMENSIONS, allow_changed_set=changed_set
+    )
+    if as_json:
+        _write(comparison_json(comparison))
+    else:
+        _print(comparison_view(comparison, flips=flips))
+    ctx.exit(_CANNOT_DECIDE if comparison.refusals else 0)
+
+
+@click.command()
+@run_argument
+@click.option(
+    "--baseline", metavar="BASE", help="What to hold RUN against; without it what the policy names."
+)
+@click.option("--policy", type=_TO_FILE, help="File with the table [gate]; evalkit.toml where there is one.")
+@click.option(
+    "--threshold", "thresholds", multiple=True, metavar="METRIC=VALUE", help="A mean to reach; repeatable."
+)
+@click.option(
+    "--regression",
+    multiple=True,
+    metavar="METRIC[=DROP]",
+    help="Must not get worse, or fall by DROP; repeatable.",
+)
+@changed_set
+@click.option("--junit", type=_TO_FILE, help="Write the verdict as JUnit XML to this file.")
+@click.option("--markdown", type=_TO_FILE, help="Write the verdict as a pull-request comment to this file.")
+@click.option("--gitlab", type=_TO_FILE, help="Write the verdict as GitLab code-quality JSON to this file.")
+@click.option("--github", is_flag=True, help="Print GitHub annotations as well.")
+@runs_dir_option
+@as_json
+@click.pass_context
+def gate(
+    ctx: click.Context,
+    /,
+    *,
+    run: str,
+    baseline: str | None,
+    policy: Path | None,
+    thresholds: tuple[str, ...],
+    regression: tuple[str, ...],
+    changed_set: bool,
+    runs_dir: Path,
+    **outputs: Any,
+) -> None:
+    """Hold RUN to a policy and end with 0 (pass), 1 (regression) or 3 (cannot decide).
+
+    What was not measured never passes: lost samples, low coverage, an incomplete run, another eval set or
+    metric version, or nothing gated at all cannot be decided.
+
+    \b
+    evalkit gate latest --threshold intent_top1=0.8
+    evalkit gate latest --baseline latest --regression intent_top1 --regression recall@5=0.02
+    evalkit gate latest --policy evalkit.toml --junit gate.xml --markdown comment.md --github
+    """
+    from datetime import UTC, datetime  # noqa: PLC0415 - heavy imports wait for the command
+
+    from evalkit.cli.policies import asked_policy  # noqa: PLC0415
+    from evalkit.report import gate as gates  # noqa: PLC0415
+
+    asked = asked_policy(policy, thresholds=thresholds, regression=regression)
+    after, before = sides(run, baseline or asked.baseline, runs_dir)
+    verdict = gates.gate(
+        after, base=before, policy=asked, today=datetime.now(UTC).date(), allow_changed_set=changed_set
+    )
+    _tell(verdict, **outputs)
+    ctx.exit(verdict.exit_code)
+
+
+def _tell(
+    verdict: Verdict,
+    *,
+    as_json: bool,
+    github: bool,
+    junit: Path | None,
+    markdown: Path | None,
+    gitlab: Path | None,
+) -> None:
+    """Every output that was asked for, all of the one verdict."""
+    from evalkit.report import verdict_ci, verdict_json, verdict_junit, verdict_markdown  # noqa: PLC0415
+    from evalkit.report.verdict_text import verdict_view  # noqa: PLC0415
+    from evalkit.writing import replace as put  # noqa: PLC0415
+
+    for path, written in (
+        (junit, verdict_junit.verdict_junit),
+        (markdown, verdict_markdown.verdict_markdown),
+        (gitlab, verdict_ci.verdict_gitlab),
+    ):
+        if path is not None:
+            put(path, written(verdict))
+    if as_json:
+        _write(verdict_json.verdict_json(verdict))
+    else:
+        _print(verdict_view(verdict))
+    if github:
+        click.echo(verdict_ci.verdict_github(verdict), nl=False, err=as_json)
+
+
+def _print(view: RenderableType) -> None:
+    from rich.console import Console  # noqa: PLC0415 - heavy imports wait for the command
+
+    Console(markup=False, highlight=False, emoji=False).print(view)
+
+
+def _write(data: bytes) -> None:
+    click.echo(data, nl=False)

@@ -1,0 +1,63 @@
+"""What `evalkit gate` asks: the policy of a file, and what the command line adds to it.
+
+Reading a policy loads what compares runs: import this inside the command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from evalkit.errors import UsageError
+from evalkit.report.policy import Policy, read
+from evalkit.report.settings import distance, number
+
+__all__ = ["asked_policy"]
+
+_POLICY = Path("evalkit.toml")
+
+
+def asked_policy(path: Path | None, *, thresholds: Iterable[str], regression: Iterable[str]) -> Policy:
+    """The policy in that file, else in evalkit.toml, else an empty one, with what the command line adds.
+
+    A baseline that the policy names stands beside its file. UsageError for a pair that cannot be read.
+    """
+    policy = _read(path)
+    least = {name: value for text in thresholds for name, value in _pair("--threshold", text, number).items()}
+    drops = {
+        name: value for text in regression for name, value in _pair("--regression", text, distance).items()
+    }
+    for name, value in least.items():
+        if value is None:
+            raise UsageError(f"--threshold: found {name!r}, wanted METRIC=VALUE.")
+    return replace(
+        policy,
+        thresholds={
+            **policy.thresholds,
+            **{name: value for name, value in least.items() if value is not None},
+        },
+        regression=tuple(dict.fromkeys([*policy.regression, *drops])),
+        max_drop={**policy.max_drop, **{name: drop for name, drop in drops.items() if drop is not None}},
+    )
+
+
+def _read(path: Path | None) -> Policy:
+    """The policy in that file, else in evalkit.toml, else none; its baseline stands beside the file."""
+    if path is None and not _POLICY.is_file():
+        return Policy()
+    place = path or _POLICY
+    found = read(place, needed=path is not None)
+    beside = place.parent / (found.baseline or "")
+    return replace(found, baseline=str(beside)) if found.baseline and beside.is_file() else found
+
+
+def _pair(option: str, text: str, reader: Callable[[str, float], float]) -> dict[str, float | None]:
+    """`METRIC=VALUE`, or `METRIC` alone with null."""
+    name, equals, value = text.rpartition("=")
+    if not equals:
+        return {text: None}
+    try:
+        return {name: reader(f"{option} {name}", float(value))}
+    except ValueError:
+        raise UsageError(f"{option} {name}: found {value!r}, wanted a number.") from None

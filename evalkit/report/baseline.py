@@ -1,0 +1,91 @@
+"""What a run is held against: an earlier run, or a baseline that somebody accepted and committed.
+
+A baseline is a file of its own, `eval_sets/baselines/<name>.json`: it moves when a person says so.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evalkit import runs
+from evalkit.contracts import Manifest
+from evalkit.engines.local import DEFAULT, local
+from evalkit.errors import Incomplete, NoInput
+from evalkit.records import Records
+from evalkit.report.snapshot import Snapshot, from_json, snapshot, to_json
+from evalkit.writing import replace
+
+__all__ = ["accept", "load", "previous", "resolve"]
+
+FOLDER = Path("eval_sets") / "baselines"
+_END = ".json"
+
+
+def load(path: Path) -> Snapshot:
+    """The snapshot at `path`: a baseline's `.json`, or the records of a run, scored by every built-in metric.
+
+    NoInput where there is no such file, BadData where it does not hold.
+    """
+    if path.suffix != _END:
+        records = Records.of(path)
+        return snapshot(records, local(records, metrics=DEFAULT), runs.manifest(path))
+    try:
+        return from_json(path.read_bytes(), path=str(path))
+    except FileNotFoundError:
+        raise NoInput(
+            f"{path}: found no such baseline; make one with `evalkit baseline accept RUN`."
+        ) from None
+
+
+def accept(run: Snapshot, name: str, *, folder: Path = FOLDER) -> Path:
+    """Make the run the baseline of that name; the file, replaced whole and read back.
+
+    Incomplete for a run that has not all of its samples: what is missing there would never be missed later.
+    UsageError for a name that cannot be a file's.
+    """
+    if not run.complete:
+        raise Incomplete(
+            f"run {run.run_id or 'without a manifest'}: found {len(run.samples)} of {run.planned} samples, "
+            "wanted a complete run; resume it, then accept it."
+        )
+    path = folder / f"{runs.checked_id(name)}{_END}"
+    written = to_json(run)
+    replace(path, written)
+    from_json(path.read_bytes(), path=str(path))
+    return path
+
+
+def resolve(name: str, *, run: Path, runs_dir: Path, folder: Path = FOLDER) -> Path | None:
+    """The file that `name` means: a path, a baseline's name, a run's id, or `latest`.
+
+    `latest` is the complete run of the same eval set and target before this one; null where there is none.
+    NoInput where nothing else has that name.
+    """
+    if name == runs.LATEST:
+        return previous(run, runs_dir)
+    if Path(name).is_file():
+        return Path(name)
+    accepted = folder / f"{name}{_END}"
+    return accepted if accepted.is_file() else runs.find(name, runs_dir)
+
+
+def previous(run: Path, runs_dir: Path) -> Path | None:
+    """The last complete run of the same eval set and target that was begun before `run`; null for none."""
+    this = runs.manifest(run)
+    if this is None:
+        return None
+    earlier = [
+        (found.started_at.timestamp(), path)
+        for path in runs_dir.glob("*.jsonl")
+        if (found := runs.manifest(path)) is not None and _before(found, this)
+    ]
+    return max(earlier)[1] if earlier else None
+
+
+def _before(found: Manifest, this: Manifest) -> bool:
+    return (
+        found.state == "complete"
+        and found.run_id != this.run_id
+        and (found.eval_set_sha256, found.target) == (this.eval_set_sha256, this.target)
+        and found.started_at.timestamp() < this.started_at.timestamp()
+    )

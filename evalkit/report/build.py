@@ -1,0 +1,65 @@
+"""What the commands call: a run worked out once, then written as tables and as things to read.
+
+Each file is replaced whole, and the same run gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evalkit.report import csv, html, markdown, parquet
+from evalkit.report.digest import Digest
+from evalkit.report.failures import as_lines
+from evalkit.report.masking import masked_digest
+from evalkit.report.summary import summary
+from evalkit.writing import replace
+
+__all__ = ["Written", "report_run", "score_run"]
+
+
+SUMMARY = "summary.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The files that were put in place, by name, and the summary of the run they tell of."""
+
+    files: Mapping[str, Path]
+    summary: Mapping[str, Any]
+
+
+def score_run(digest: Digest, folder: Path) -> Written:
+    """Write samples, slices, confusions and latency as Parquet, and `summary.json`, to the folder.
+
+    StorageError where the disk refuses; each file is then the old one or the new one, whole.
+    """
+    tables = {f"{name}.parquet": table for name, table in digest.tables._asdict().items()}
+    told = summary(digest, files=[*tables, SUMMARY])
+    for name, table in tables.items():
+        parquet.write(table, folder / name)
+    text = json.dumps(told, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    replace(folder / SUMMARY, text.encode("utf-8", "backslashreplace"))
+    return Written({name: folder / name for name in [*tables, SUMMARY]}, told)
+
+
+def report_run(digest: Digest, folder: Path, *, mask_pii: bool = False, csv_raw: bool = False) -> Written:
+    """Write `report.html`, `report.md`, `per_sample.csv` and `failures.jsonl` to the folder.
+
+    `mask_pii` hides the middle of phone and identity numbers and of e-mail names in all four; the run and
+    the Parquet files stay as they are. `csv_raw` leaves texts in the CSV that a spreadsheet would run.
+    StorageError as for `score_run`.
+    """
+    shown = masked_digest(digest) if mask_pii else digest
+    pages = {
+        "failures.jsonl": as_lines(shown.failures, run_id=shown.run.run_id),
+        "per_sample.csv": csv.per_sample(shown, raw=csv_raw),
+        "report.html": html.page(shown),
+        "report.md": markdown.document(shown),
+    }
+    for name, data in pages.items():
+        replace(folder / name, data)
+    return Written({name: folder / name for name in pages}, summary(shown, files=pages))

@@ -1,0 +1,254 @@
+"""How one metric moved over one slice: what was seen, how sure that is, and what could have been seen.
+
+The unit is the case: repeats of a case are averaged before anything is tested, so that asking a question
+ten times does not make ten questions of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from evalkit.planning import cases_for_difference, detectable_difference, smallest_p
+from evalkit.report.pairs import Pairs
+from evalkit.report.snapshot import MetricFacts
+from evalkit.stats import DRAWS, FLIP_DRAWS, bootstrap, mcnemar, sign_flip, wilson
+
+__all__ = ["Change", "Direction", "Effort", "changes"]
+
+Direction = Literal["better", "worse", "same", "undecided"]
+Floats = NDArray[np.float64]
+
+OVERALL = "overall"
+SLACK = 1e-12
+FEWEST = 6
+"""So many cases must move before a two-sided test at 5 % can decide: 2 ** (1 - 6) is under 0.05."""
+
+_DRAWN = 1_000_000
+_FLIPS_TO_SUSPECT = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One metric over one slice (`slice` is empty overall) in two runs; means are over `n_common` pairs.
+
+    `bounded`: every score of the metric lies in 0–1. `n_common` samples count in both runs, `n_cases` cases have them, `lost` samples count in the base alone.
+    `ci_low` and `ci_high` bound run minus base (95 %, paired bootstrap over cases; never of zero width; null
+    where the data set no bounds). `worse` and `better` are the cases that moved so, `fallible` those that
+    could get worse, `spread` the share that moved (for what is no rate: the variance of the moves). `p` is
+    two-sided: exact McNemar for rates, sign flips for the rest; `q` is Benjamini–Hochberg over all changes,
+    `p_holm` Holm over those that could be decided at all, null for the others. `suspect`: most of the
+    cases that could fall did, but they are too few to decide. The verdict comes with its reason in words.
+    """
+
+    metric: str
+    dimension: str
+    slice: str
+    facts: MetricFacts
+    bounded: bool
+    n_common: int
+    n_cases: int
+    lost: int
+    base_mean: float | None
+    run_mean: float | None
+    ci_low: float | None
+    ci_high: float | None
+    worse: int
+    better: int
+    fallible: int
+    spread: float
+    p: float | None
+    q: float | None = None
+    p_holm: float | None = None
+    suspect: bool = False
+    verdict: Direction = "undecided"
+    reason: str = ""
+
+    @property
+    def delta(self) -> float | None:
+        """Run minus base; null where nothing is common."""
+        if self.base_mean is None or self.run_mean is None:
+            return None
+        return self.run_mean - self.base_mean
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest difference that so many cases show 4 times in 5; null where none can be.
+
+        For rates never less than what the fewest flips that can decide add up to.
+        """
+        known = detectable_difference(self.n_cases, discordant=self.spread) or 0.0
+        if self.facts.is_rate:
+            known = max(known, FEWEST / max(self.n_cases, 1))
+        return known if known and not (self.bounded and known > 1) else None
+
+    @property
+    def cases_needed(self) -> int | None:
+        """How many cases show the difference seen 4 times in 5; null where there is none."""
+        return cases_for_difference(self.delta, discordant=self.spread) if self.delta else None
+
+    @property
+    def drop(self) -> float:
+        """How far the metric fell, in its own unit; negative where it rose, 0 where nothing is known."""
+        delta = self.delta or 0.0
+        return delta if self.facts.lower_is_better else -delta
+
+    @property
+    def reachable_p(self) -> float:
+        """The smallest p that so many moved cases could ever have reached."""
+        return smallest_p(self.worse + self.better)
+
+    @property
+    def mostly_fell(self) -> bool:
+        """Whether more than half of the cases that could fall did, others that rose taken off."""
+        net = self.worse - self.better
+        return net >= _FLIPS_TO_SUSPECT and 2 * net > self.fallible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How much is drawn: `draws` resamples for an interval, `flips` sign patterns for a test."""
+
+    draws: int = DRAWS
+    flips: int = FLIP_DRAWS
+
+
+class _Cases(NamedTuple):
+    """Scores by case: means of the repeats that count in both runs, (cases,), and samples behind them."""
+
+    base: Floats
+    run: Floats
+    samples: NDArray[np.int64]
+    lost: NDArray[np.int64]
+
+
+class _Metric(NamedTuple):
+    """A metric, and whether all its scores lie between 0 and 1."""
+
+    name: str
+    facts: MetricFacts
+    bounded: bool
+
+
+def changes(
+    pairs: Pairs, metric: str, facts: MetricFacts, *, dimensions: Sequence[str], effort: Effort
+) -> Iterator[Change]:
+    """The metric overall and over each slice of the dimensions in which the base counts something."""
+    codes, _ = pd.factorize(pairs.base["sample_id"])
+    cases = _by_case(pairs, metric, codes)
+    of = _Metric(metric, facts, _bounded(pairs, metric))
+    yield _change(cases, of, place=(OVERALL, ""), effort=effort)
+    labels = pairs.base.iloc[np.unique(codes, return_index=True)[1]].reset_index(drop=True)
+    for dimension in dimensions:
+        for label, rows in labels.groupby(dimension).indices.items():
+            part = _Cases(cases.base[rows], cases.run[rows], cases.samples[rows], cases.lost[rows])
+            if part.samples.any() or part.lost.any():
+                yield _change(part, of, place=(dimension, str(label)), effort=effort)
+
+
+def _by_case(pairs: Pairs, metric: str, codes: NDArray[np.intp]) -> _Cases:
+    before, after = (frame[metric].to_numpy(np.float64) for frame in (pairs.base, pairs.run))
+    size = int(codes.max(initial=-1)) + 1
+    both = ~np.isnan(before) & ~np.isnan(after)
+    n = np.bincount(codes[both], minlength=size)
+    lost = np.bincount(codes[~np.isnan(before) & np.isnan(after)], minlength=size)
+    base_sum, run_sum = (
+        np.bincount(codes[both], weights=column[both], minlength=size) for column in (before, after)
+    )
+    return _Cases(base_sum / np.maximum(n, 1), run_sum / np.maximum(n, 1), n, lost)
+
+
+def _bounded(pairs: Pairs, metric: str) -> bool:
+    scores = pd.concat([pairs.base[metric], pairs.run[metric]]).dropna()
+    return bool(scores.between(0, 1).all())
+
+
+def _change(cases: _Cases, metric: _Metric, *, place: tuple[str, str], effort: Effort) -> Change:
+    """What was seen in these cases, before it is judged among its family."""
+    counted, facts = cases.samples > 0, metric.facts
+    before, after = cases.base[counted], cases.run[counted]
+    moved = after - before
+    moved[np.abs(moved) <= SLACK] = 0.0
+    gain = -moved if facts.lower_is_better else moved
+    low, high = _interval(moved, bounded=metric.bounded, draws=effort.draws)
+    return Change(
+        metric=metric.name,
+        dimension=place[0],
+        slice=place[1],
+        facts=facts,
+        bounded=metric.bounded,
+        n_common=int(cases.samples.sum()),
+        n_cases=len(moved),
+        lost=int(cases.lost.sum()),
+        base_mean=_mean(before),
+        run_mean=_mean(after),
+        ci_low=low,
+        ci_high=high,
+        worse=int(np.count_nonzero(gain < 0)),
+        better=int(np.count_nonzero(gain > 0)),
+        p=_p(moved, facts, effort.flips) if len(moved) else None,
+        spread=_spread(moved, facts),
+        fallible=_fallible(before, facts),
+    )
+
+
+def _mean(values: Floats) -> float | None:
+    return math.fsum(values) / len(values) if len(values) else None
+
+
+def _p(moved: Floats, facts: MetricFacts, flips: int) -> float:
+    sizes = np.abs(moved)
+    if facts.is_rate and np.all((sizes == 0) | (sizes == 1)):
+        return mcnemar(int(np.count_nonzero(moved < 0)), int(np.count_nonzero(moved > 0)))
+    return sign_flip(moved, draws=flips)
+
+
+def _spread(moved: Floats, facts: MetricFacts) -> float:
+    """The share of cases that moved for rates, the variance of their moves for the rest."""
+    if not len(moved):
+        return 0.0
+    return float(np.mean(moved != 0) if facts.is_rate else np.var(moved))
+
+
+def _fallible(before: Floats, facts: MetricFacts) -> int:
+    """The cases that could get worse: for rates those that the base had right, else all."""
+    if not facts.is_rate:
+        return len(before)
+    return int(np.count_nonzero(before < 1 if facts.lower_is_better else before > 0))
+
+
+def _interval(moved: Floats, *, bounded: bool, draws: int) -> tuple[float | None, float | None]:
+    """The interval of the mean move: mirrored where the moves are, whatever is drawn.
+
+    Where all cases moved alike the data show no spread. Then, for scores between 0 and 1, Wilson bounds the
+    share of cases that would move like that, and the others are taken to move as far as they can.
+    """
+    if not len(moved):
+        return None, None
+    mirror = _falling(moved)
+    enough = min(draws, max(1_000, _DRAWN // len(moved)))
+    interval = bootstrap(-moved if mirror else moved, draws=enough)
+    if not np.isnan(interval.low):
+        low, high = float(interval.low), float(interval.high)
+        return (0.0 - high, 0.0 - low) if mirror else (low, high)
+    if not bounded:
+        return None, None
+    alike = float(wilson(len(moved), len(moved)).low)
+    middle, rest = float(moved[0]) * alike, 1 - alike
+    return max(-1.0, middle - rest), min(1.0, middle + rest)
+
+
+def _falling(moved: Floats) -> bool:
+    """Which way round the moves are drawn: one of the two for a set of moves and its mirror image."""
+    total = math.fsum(moved)
+    if total:
+        return total < 0
+    up, down = np.sort(moved), np.sort(-moved)
+    differs = np.flatnonzero(up != down)
+    return bool(len(differs) and up[differs[0]] < down[differs[0]])

@@ -1,0 +1,138 @@
+"""All that a report says of a run, worked out once: tables, failures, and what to look at first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from evalkit.contracts import Manifest, MetricResult
+from evalkit.metrics.intent import confusions as error_directions
+from evalkit.metrics.latency import quantiles
+from evalkit.records import Records
+from evalkit.report import tables
+from evalkit.report.failures import Failures, failures
+from evalkit.report.figures import Figure, figures, macro
+from evalkit.report.worst import WorstRow, worst
+
+__all__ = ["Channel", "Digest", "Run", "digest"]
+
+HEADLINE = (
+    "intent_top1",
+    "intent_l1_top1",
+    "hit@5",
+    "recall@5",
+    "mrr@10",
+    "ndcg@10",
+    "completion",
+    "tool_f1",
+    "answer_error_rate",
+    "evidence_error_rate",
+)
+"""The metrics named first wherever there is room for few; those that nothing was counted for are left out."""
+
+MAIN = "intent_top1"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What is reported on: the records, what was measured of them, and the manifest where there is one."""
+
+    run_id: str
+    records: Records
+    results: Sequence[MetricResult]
+    manifest: Manifest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """How one channel of a run went: samples by status, errors by kind, samples asked more than once."""
+
+    name: str
+    statuses: Mapping[str, int]
+    errors: Mapping[str, int]
+    retried: int
+
+    @property
+    def asked(self) -> int:
+        """The samples for which the channel was asked at all."""
+        return sum(n for status, n in self.statuses.items() if status != "skipped")
+
+
+@dataclass(frozen=True)
+class Digest:
+    """A run and all that was worked out of it."""
+
+    run: Run
+    tables: tables.Tables
+    failures: Failures
+    by: tuple[str, ...] = ()
+
+    @cached_property
+    def overall(self) -> list[Figure]:
+        """Every metric over the whole run, in the order in which they were measured."""
+        return figures(self.tables.slices, dimension=tables.OVERALL)
+
+    @cached_property
+    def headline(self) -> list[Figure]:
+        """The few metrics to name first; all that counted anything where none of those was measured."""
+        found = {figure.metric: figure for figure in self.overall if figure.n_counted}
+        chosen = [found[name] for name in HEADLINE if name in found]
+        return chosen or list(found.values())
+
+    @cached_property
+    def main(self) -> str | None:
+        """The metric that slices are ranked by; null where nothing was measured."""
+        names = [figure.metric for figure in self.headline]
+        return MAIN if MAIN in names else next(iter(names), None)
+
+    @cached_property
+    def averages(self) -> tuple[Figure, tuple[float, int]] | None:
+        """The main metric's micro mean, in which each sample weighs the same, and its macro mean over the
+        second-level intents, in which each label does, with the number of labels; null without labels.
+        """
+        if self.main is None:
+            return None
+        (micro,) = figures(self.tables.slices, dimension=tables.OVERALL, metric=self.main)
+        labels = macro(figures(self.tables.slices, dimension="intent_l2", metric=self.main))
+        return (micro, labels) if labels else None
+
+    @cached_property
+    def worst_intents(self) -> list[WorstRow]:
+        """The intents that lose something of the main metric, worst first."""
+        if self.main is None:
+            return []
+        rows = worst(self.tables.slices, self.tables.confusions, by="intent_l2", metric=self.main)
+        best = 0.0 if rows and rows[0].figure.lower_is_better else 1.0
+        return [row for row in rows if row.figure.mean is not None and row.figure.mean != best]
+
+    @cached_property
+    def channels(self) -> tuple[Channel, ...]:
+        """The answer channel and the evidence channel."""
+        return _channel(self.tables, "answer"), _channel(self.tables, "evidence")
+
+
+def digest(run: Run, *, by: Sequence[str] = ()) -> Digest:
+    """Work out the tables and failures of a run; `by` names further fields to slice by."""
+    found = tables.Tables(
+        tables.samples(run.records, run.results, run_id=run.run_id),
+        tables.slices(
+            run.records,
+            run.results,
+            run_id=run.run_id,
+            eval_set_sha256=run.manifest.eval_set_sha256 if run.manifest else None,
+            by=by,
+        ),
+        tables.confusions(error_directions(run.records), run_id=run.run_id),
+        tables.latency(quantiles(run.records), run_id=run.run_id),
+    )
+    return Digest(run, found, failures(run.records, run.results), tuple(by))
+
+
+def _channel(found: tables.Tables, name: str) -> Channel:
+    samples = found.samples
+    errors = Counter(kind for kind in samples[f"{name}_error"].to_pylist() if kind is not None)
+    retried = sum(1 for n in samples[f"{name}_retries"].to_pylist() if n)
+    statuses = Counter(str(status) for status in samples[f"{name}_status"].to_pylist())
+    return Channel(name, dict(statuses.most_common()), dict(errors.most_common()), retried)

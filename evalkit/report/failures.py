@@ -1,0 +1,113 @@
+"""Which samples failed, and why.
+
+A sample is charged to the first gate it broke, so that the charges add up to the failures.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from evalkit.contracts import ChannelError, EvalRecord, MetricResult
+from evalkit.records import Records
+from evalkit.report.reasons import GATES, Check, Gate, Reason, channel_reasons, checks, empty_answer
+from evalkit.report.tables import scores
+
+__all__ = ["Failure", "Failures", "as_lines", "failures"]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A sample that broke at least one gate; `reasons` stand in the order of the gates."""
+
+    record: EvalRecord
+    reasons: tuple[Reason, ...]
+
+    @property
+    def gate(self) -> Gate:
+        """The first gate broken: the one that the sample is charged to."""
+        return self.reasons[0].gate
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """All samples that failed, in the order of the run, and how many did not.
+
+    `passed` were measured by some gate and broke none; `unjudged` had nothing that a gate could measure.
+    """
+
+    failed: tuple[Failure, ...]
+    passed: int
+    unjudged: int
+
+    @property
+    def total(self) -> int:
+        """How many samples there are."""
+        return len(self.failed) + self.passed + self.unjudged
+
+    @property
+    def by_gate(self) -> dict[Gate, int]:
+        """How many failed samples are charged to each gate."""
+        charged = Counter(failure.gate for failure in self.failed)
+        return {gate: charged[gate] for gate in GATES}
+
+    @property
+    def by_kind(self) -> dict[str, int]:
+        """How many failed samples have which first reason, most first."""
+        return dict(Counter(failure.reasons[0].kind for failure in self.failed).most_common())
+
+
+def failures(records: Records, results: Sequence[MetricResult]) -> Failures:
+    """Which samples failed, and why, by the score columns that are there."""
+    columns = {result.name: scores(records, result) for result in results}
+    held = [(check, columns[check.metric]) for check in checks(columns)]
+    failed, passed = [], 0
+    for row, record in enumerate(records):
+        counted = [(check, float(column.values[row])) for check, column in held if column.counted[row]]
+        reasons = tuple(_reasons(record, counted))
+        if reasons:
+            failed.append(Failure(record, reasons))
+        else:
+            passed += bool(counted)
+    return Failures(tuple(failed), passed, len(records) - len(failed) - passed)
+
+
+def _reasons(record: EvalRecord, counted: list[tuple[Check, float]]) -> Iterator[Reason]:
+    yield from channel_reasons(record)
+    yield from (check.explain(record) for check, score in counted if check.broken(score))
+    yield from empty_answer(record)
+
+
+def as_lines(found: Failures, *, run_id: str) -> bytes:
+    """The failures as JSONL, one line a failed sample: its reasons, question, answer and errors, uncut."""
+    lines = (json.dumps(_line(failure, run_id), ensure_ascii=False) for failure in found.failed)
+    return "".join(_unbroken(line) + "\n" for line in lines).encode("utf-8", "backslashreplace")
+
+
+def _line(failure: Failure, run_id: str) -> dict[str, Any]:
+    record = failure.record
+    return {
+        "run_id": run_id,
+        "sample_id": record.sample_id,
+        "repeat": record.repeat,
+        "failed_at": failure.gate,
+        "reasons": [asdict(reason) for reason in failure.reasons],
+        "query": "\n".join(record.user_turns),
+        "intent_l1": record.intent_l1,
+        "intent_l2": record.intent_l2,
+        "response": record.response,
+        "answer_error": _error(record.answer_error),
+        "evidence_error": _error(record.evidence_error),
+    }
+
+
+def _error(error: ChannelError | None) -> dict[str, Any] | None:
+    return error.model_dump(mode="json") if error else None
+
+
+def _unbroken(line: str) -> str:
+    """The line with all that some reader takes for its end spelled out."""
+    return line.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")

@@ -1,0 +1,81 @@
+"""From numbers to verdicts: each change is judged among the family of all that were looked at together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from evalkit.report.change import Change, Direction
+from evalkit.report.wording import difference, probability, times
+from evalkit.stats import benjamini_hochberg, holm
+
+__all__ = ["judged"]
+
+
+def judged(changes: Sequence[Change], *, alpha: float, family_wise: bool) -> tuple[Change, ...]:
+    """The changes with q, Holm p, verdict and reason.
+
+    Holm corrects for the changes that could be decided at all: those whose moved cases can reach `alpha`.
+    How many moved does not say which way, so that leaving the others out costs no error.
+    """
+    corrected = _corrected(changes, alpha)
+    return tuple(_judge(change, alpha=alpha, family_wise=family_wise) for change in corrected)
+
+
+def _corrected(changes: Sequence[Change], alpha: float) -> list[Change]:
+    tested = {row: change.p for row, change in enumerate(changes) if change.p is not None}
+    family = {row: p for row, p in tested.items() if changes[row].reachable_p <= alpha}
+    q = dict(zip(tested, benjamini_hochberg(list(tested.values())).tolist(), strict=True))
+    p_holm = dict(zip(family, holm(list(family.values())).tolist(), strict=True))
+    return [replace(change, q=q.get(row), p_holm=p_holm.get(row)) for row, change in enumerate(changes)]
+
+
+def _judge(change: Change, *, alpha: float, family_wise: bool) -> Change:
+    decisive = change.p_holm if family_wise else change.q
+    decided = decisive is not None and decisive <= alpha
+    verdict = _verdict(change, decided=decided)
+    gone = change.n_common == 0 and change.lost > 0
+    return replace(
+        change,
+        verdict=verdict,
+        suspect=verdict == "undecided" and (gone or change.mostly_fell),
+        reason=_reason(change, verdict, alpha=alpha, family_wise=family_wise),
+    )
+
+
+def _verdict(change: Change, *, decided: bool) -> Direction:
+    if change.n_common and not change.worse + change.better:
+        return "same"
+    if not decided:
+        return "undecided"
+    return "worse" if change.drop > 0 else "better"
+
+
+def _reason(change: Change, verdict: Direction, *, alpha: float, family_wise: bool) -> str:
+    if not change.n_common:
+        return f"nothing is counted in both; the run lost {times(change.lost, 'sample')}"
+    if verdict == "same":
+        return f"no case moved; {_sight(change)}"
+    tested = f"p = {probability(change.p)}"
+    if change.reachable_p > alpha:
+        moved, best = times(change.worse + change.better, "moved case"), probability(change.reachable_p)
+        return f"too few cases to decide: {tested}, with {moved} {best} at best, wanted at most {alpha:g}"
+    name, adjusted = ("Holm", change.p_holm) if family_wise else ("false-find control", change.q)
+    tested += f", {probability(adjusted)} after {name}"
+    if verdict == "undecided":
+        return f"not decided: {tested}, wanted at most {alpha:g}; {_sight(change)}"
+    return f"{tested}, at most {alpha:g}"
+
+
+def _sight(change: Change) -> str:
+    """What so many cases could have shown, and how many would show what was seen."""
+    seen = difference(change.detectable, change.metric, change.facts).removeprefix("+")
+    parts = [
+        f"{times(change.n_cases, 'case')} show {seen} or more"
+        if change.detectable
+        else f"{times(change.n_cases, 'case')} could show nothing"
+    ]
+    needed = change.cases_needed
+    if needed and needed > change.n_cases:
+        parts.append(f"about {times(needed, 'case')} would show this")
+    return ", ".join(parts)

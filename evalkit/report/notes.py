@@ -1,0 +1,58 @@
+"""What a reader should know before believing a number: oddities that were counted, never repaired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from evalkit.metrics.intent import near_misses, unknown_parents
+from evalkit.records import Records
+from evalkit.report.digest import Digest
+
+__all__ = ["notes"]
+
+SHOWN = 3
+
+
+def notes(digest: Digest) -> list[str]:
+    """One sentence for each oddity of the run, most far-reaching first; none for a run without any."""
+    run = digest.run
+    return [*_state(digest), *_file(run.records), *_labels(run.records), *_repeats(run.records)]
+
+
+def _state(digest: Digest) -> Iterator[str]:
+    manifest = digest.run.manifest
+    if manifest is None:
+        yield "There is no manifest beside this run: eval set and target are unknown, nothing can be compared."
+    elif manifest.state != "complete":
+        n = len(digest.run.records)
+        yield f"The run is not complete: {n} of {manifest.planned} samples are there."
+    if digest.failures.unjudged:
+        yield f"{digest.failures.unjudged} samples have nothing to hold them against: neither passed nor failed."
+
+
+def _file(records: Records) -> Iterator[str]:
+    if records.superseded:
+        yield f"{records.superseded} older records of the same samples were left out."
+    if records.torn:
+        yield f"{records.torn} torn line at the end of the file was left out."
+
+
+def _labels(records: Records) -> Iterator[str]:
+    missed = near_misses(records)
+    if missed:
+        pairs = {f"{pair.gold} / {pair.predicted}": pair.n for pair in missed}
+        yield f"Labels that look the same but are not, counted as wrong: {_listed(pairs)}."
+    unknown = unknown_parents(records)
+    if unknown:
+        yield f"Predicted labels whose first level is unknown, counted as wrong there: {_listed(unknown)}."
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    shown = [f"{name} ({n})" for name, n in list(counts.items())[:SHOWN]]
+    more = [f"{len(counts) - SHOWN} more"] if len(counts) > SHOWN else []
+    return ", ".join(shown + more)
+
+
+def _repeats(records: Records) -> Iterator[str]:
+    if any(record.repeat for record in records):
+        yield "Cases were asked more than once; the intervals take the repeats as independent and are too narrow."

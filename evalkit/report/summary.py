@@ -1,0 +1,122 @@
+"""A run in one JSON object: what `summary.json` holds, for scripts and for people in a hurry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from evalkit.contracts import Manifest
+from evalkit.report.digest import Digest, Run
+from evalkit.report.worst import WorstRow
+
+__all__ = ["facts", "state", "summary"]
+
+SHOWN = 10
+
+
+def summary(digest: Digest, *, files: Iterable[str]) -> dict[str, Any]:
+    """The run, every metric overall, the worst intents, error directions, latencies, failures and files.
+
+    All numbers are those of the tables, unrounded; null where nothing was counted. `files` are names in the
+    folder of the summary.
+    """
+    found = digest.tables
+    return {
+        "run": _run(digest),
+        "metrics": [_plain(asdict(figure)) for figure in digest.overall],
+        "macro": _macro(digest),
+        "worst_intents": [_worst(row) for row in digest.worst_intents[:SHOWN]],
+        "confusions": [_plain(row) for row in found.confusions.to_pylist()[:SHOWN]],
+        "latency": [_plain(row) for row in found.latency.to_pylist()],
+        "channels": {channel.name: asdict(channel) for channel in digest.channels},
+        "failures": {
+            "n_total": digest.failures.total,
+            "n_failed": len(digest.failures.failed),
+            "n_passed": digest.failures.passed,
+            "n_unjudged": digest.failures.unjudged,
+            "by_gate": digest.failures.by_gate,
+            "by_kind": digest.failures.by_kind,
+        },
+        "files": sorted(files),
+    }
+
+
+def _macro(digest: Digest) -> dict[str, Any] | None:
+    if digest.averages is None:
+        return None
+    micro, (mean, n) = digest.averages
+    return {"metric": micro.metric, "dimension": "intent_l2", "mean": mean, "n_slices": n}
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in ("run_id", "dimension", "slice")}
+
+
+def _worst(row: WorstRow) -> dict[str, Any]:
+    figure, way = row.figure, row.direction
+    return {
+        "intent_l2": figure.slice,
+        **_plain(asdict(figure)),
+        "recoverable": row.recoverable,
+        "direction": asdict(way) if way else None,
+    }
+
+
+def _run(digest: Digest) -> dict[str, Any]:
+    run = digest.run
+    known = run.manifest.model_dump(mode="json", include=set(_KNOWN)) if run.manifest else {}
+    return {
+        "run_id": run.run_id,
+        **dict.fromkeys(_KNOWN),
+        **known,
+        "n_samples": len(run.records),
+        "n_superseded": run.records.superseded,
+        "n_torn": run.records.torn,
+    }
+
+
+_KNOWN = (
+    "state",
+    "target",
+    "eval_set",
+    "eval_set_sha256",
+    "evalkit_version",
+    "started_at",
+    "finished_at",
+    "cases",
+    "planned",
+    "recorded",
+)
+
+
+def state(run: Run) -> str:
+    """How far the run got: `complete`, or how many of how many samples are there."""
+    manifest = run.manifest
+    if manifest is None:
+        return "no manifest"
+    if manifest.state == "complete":
+        return "complete"
+    word = "in progress" if manifest.state == "running" else manifest.state
+    return f"{word}, {len(run.records)} of {manifest.planned}"
+
+
+def facts(run: Run) -> list[tuple[str, str]]:
+    """What is known of the run, as pairs of a name and a text, in the order in which to show them."""
+    pairs = [("state", state(run)), ("samples", str(len(run.records)))]
+    return pairs + (_manifest_facts(run.manifest) if run.manifest else [])
+
+
+def _manifest_facts(manifest: Manifest) -> list[tuple[str, str]]:
+    pairs = [
+        ("target", manifest.target),
+        ("eval set", manifest.eval_set),
+        ("eval set sha256", manifest.eval_set_sha256[:12]),
+        ("started", f"{manifest.started_at:%Y-%m-%d %H:%M:%S %Z}".rstrip()),
+    ]
+    if manifest.finished_at:
+        seconds = (manifest.finished_at - manifest.started_at).total_seconds()
+        pairs.append(("took", f"{seconds:.1f} s"))
+    settings = manifest.target_config | manifest.settings | manifest.selection
+    pairs += [(name, str(value)) for name, value in settings.items() if value not in (None, [], {}, "")]
+    return [*pairs, ("evalkit", manifest.evalkit_version)]

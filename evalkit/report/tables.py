@@ -1,0 +1,216 @@
+"""Records and score columns as tables: samples, slices, error directions, latencies.
+
+The slices are sums of the same columns that `samples` shows, so that each of their numbers can be had
+again by grouping the one by a label and averaging.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from evalkit.contracts import Attempt, ChannelError, EvalRecord, MetricResult
+from evalkit.errors import UnknownName, UsageError
+from evalkit.metrics.intent import Confusion
+from evalkit.metrics.latency import Latency
+from evalkit.records import Records
+from evalkit.report.schemas import CONFUSIONS, LATENCY, SAMPLES, SLICES, samples_schema
+from evalkit.report.text import storable
+from evalkit.slices import PerSample, Scores, Tally, tally
+from evalkit.stats import wilson
+
+__all__ = [
+    "Tables",
+    "confusions",
+    "latency",
+    "samples",
+    "scores",
+    "signature",
+    "slices",
+]
+
+OVERALL = "overall"
+LEVELS = ("intent_l1", "intent_l2")
+
+
+class Tables(NamedTuple):
+    """The four tables of one run; each is written under its own name."""
+
+    samples: pa.Table
+    slices: pa.Table
+    confusions: pa.Table
+    latency: pa.Table
+
+
+def samples(records: Records, results: Sequence[MetricResult], *, run_id: str) -> pa.Table:
+    """One row a sample (SAMPLES), with one column a metric; null where the metric does not count it.
+
+    Raises UsageError where two metrics, or a metric and a fixed column, have one name.
+    """
+    names = [result.name for result in results]
+    _refuse_clashes(names)
+    fixed = pa.Table.from_pylist([_sample(record, run_id) for record in records], schema=SAMPLES)
+    columns = [_score_column(scores(records, result)) for result in results]
+    return pa.table([*fixed.columns, *columns], schema=samples_schema(names))
+
+
+def _refuse_clashes(names: list[str]) -> None:
+    taken = set(SAMPLES.names)
+    for name in names:
+        if name in taken:
+            raise UsageError(
+                f"metric {name!r}: found a column of that name, wanted one name a column; rename the metric."
+            )
+        taken.add(name)
+
+
+def _sample(record: EvalRecord, run_id: str) -> dict[str, Any]:
+    row = {
+        "run_id": run_id,
+        "sample_id": record.sample_id,
+        "query": "\n".join(record.user_turns),
+        "intent_l1": record.intent_l1 or None,
+        "intent_l2": record.intent_l2 or None,
+        "intent_pred": record.intent_pred or None,
+        "difficulty": record.difficulty or None,
+        "trap_type": record.trap_type or None,
+        "answer_error": _kind(record.answer_error),
+        "evidence_error": _kind(record.evidence_error),
+    }
+    return {name: value and storable(value) for name, value in row.items()} | {
+        "repeat": record.repeat,
+        "requires_rag": record.requires_rag,
+        "tags": [storable(tag) for tag in record.tags],
+        "answer_status": record.answer_status,
+        "evidence_status": record.evidence_status,
+        "answer_retries": _retries(record.answer_attempts),
+        "evidence_retries": _retries(record.evidence_attempts),
+    }
+
+
+def _kind(error: ChannelError | None) -> str | None:
+    return error.kind if error else None
+
+
+def _retries(attempts: tuple[Attempt, ...]) -> int:
+    return max(len(attempts) - 1, 0)
+
+
+def scores(records: Records, result: MetricResult) -> Scores:
+    """The score column of a result in the order of the records, whatever mapping it keeps it in."""
+    found = result.per_sample
+    if isinstance(found, PerSample) and tuple(found.keys_in_order) == records.keys:
+        return found.scores
+    values = [found.get(key) for key in records.keys]
+    counted = np.array([value is not None for value in values], dtype=np.bool_)
+    return Scores(np.array([value or 0.0 for value in values], dtype=np.float64), counted)
+
+
+def _score_column(column: Scores) -> pa.Array[Any]:
+    return pa.array(column.values, type=pa.float64(), mask=~column.counted)
+
+
+def slices(
+    records: Records,
+    results: Sequence[MetricResult],
+    *,
+    run_id: str,
+    eval_set_sha256: str | None,
+    by: Sequence[str] = (),
+) -> pa.Table:
+    """One row a metric and slice (SLICES): overall, by both intent levels, and by the fields in `by`.
+
+    A row stands in one slice of each dimension, or in none where it has no label, or in several where the
+    field is a list. UnknownName for a field that no record has.
+    """
+    _refuse_unknown(records, by)
+    dimensions = dict.fromkeys((*LEVELS, *by))
+    rows = [
+        {"run_id": storable(run_id), "metric": result.name, "dimension": dimension, **row}
+        for result in results
+        for dimension, column in ((OVERALL, None), *((name, name) for name in dimensions))
+        for row in _slice_rows(result, tally(records, scores(records, result), by=column), eval_set_sha256)
+    ]
+    return pa.Table.from_pylist(rows, schema=SLICES)
+
+
+def _refuse_unknown(records: Records, fields: Sequence[str]) -> None:
+    known = {*EvalRecord.model_fields, *(name for record in records for name in record.model_extra or ())}
+    for field in fields:
+        if field.partition(".")[0] not in known:
+            raise UnknownName("field to slice by", field, known)
+
+
+def _slice_rows(result: MetricResult, sums: Tally, sha256: str | None) -> Iterator[dict[str, Any]]:
+    low, high = wilson(sums.total, sums.n_counted) if result.is_rate else (None, None)
+    worst = _worst_case(result, sums)
+    for row, label in enumerate(sums.labels):
+        yield {
+            "slice": storable(label),
+            "n_total": int(sums.n_total[row]),
+            "n_counted": int(sums.n_counted[row]),
+            "mean": _number(sums.means, row),
+            "ci_low": _number(low, row),
+            "ci_high": _number(high, row),
+            "lower_is_better": result.lower_is_better,
+            "signature": signature(result, eval_set_sha256=sha256),
+            "is_pct": result.is_pct,
+            "worst_case": _number(worst, row),
+        }
+
+
+def _worst_case(result: MetricResult, sums: Tally) -> NDArray[np.float64] | None:
+    """The mean with every sample that was not counted at its worst: 0, or 1 for a rate of something bad."""
+    if result.lower_is_better and not result.is_rate:
+        return None
+    missing = (sums.n_total - sums.n_counted) if result.lower_is_better else 0
+    counted = np.where(sums.n_counted > 0, sums.n_total, np.nan)
+    bound: NDArray[np.float64] = (sums.total + missing) / counted
+    return bound
+
+
+def _number(column: NDArray[np.float64] | None, row: int) -> float | None:
+    if column is None or np.isnan(column[row]):
+        return None
+    return float(column[row])
+
+
+def signature(
+    result: MetricResult, *, eval_set_sha256: str | None, params: Mapping[str, object] | None = None
+) -> str:
+    """What must be equal for two numbers to be compared: `metric|v1|set:<sha12>|name=value…`.
+
+    An unknown eval set is `set:?`, which equals nothing.
+    """
+    parts = [result.name, f"v{result.version}", f"set:{(eval_set_sha256 or '?')[:12]}"]
+    return "|".join(parts + [f"{name}={value}" for name, value in sorted((params or {}).items())])
+
+
+def confusions(found: Sequence[Confusion], *, run_id: str) -> pa.Table:
+    """One row an error direction (CONFUSIONS), in the given order."""
+    rows = [
+        {
+            "run_id": storable(run_id),
+            "gold": storable(pair.gold),
+            "predicted": storable(pair.predicted) if pair.predicted else None,
+            "n": pair.n,
+            "gold_n": pair.gold_n,
+            "share": pair.share,
+            "keys": [storable(key) for key in pair.keys],
+        }
+        for pair in found
+    ]
+    return pa.Table.from_pylist(rows, schema=CONFUSIONS)
+
+
+def latency(found: Sequence[Latency], *, run_id: str) -> pa.Table:
+    """One row a timed figure (LATENCY), in the given order."""
+    rows = [
+        {name: storable(run_id) if name == "run_id" else getattr(figure, name) for name in LATENCY.names}
+        for figure in found
+    ]
+    return pa.Table.from_pylist(rows, schema=LATENCY)

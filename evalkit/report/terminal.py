@@ -1,0 +1,201 @@
+"""What the commands print: a run in ten seconds, the worst slices, one sample whole.
+
+All text from outside is literal: its unseen characters are spelled out and nothing in it is markup. Colours
+appear on terminals only; 80 columns are enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from evalkit.contracts import EvalRecord
+from evalkit.report.digest import Channel, Digest
+from evalkit.report.figures import NOTHING, Figure, milliseconds, percent, share
+from evalkit.report.notes import notes
+from evalkit.report.sample import Section, layout
+from evalkit.report.summary import state
+from evalkit.report.text import one_line, visible
+from evalkit.report.worst import Direction, WorstRow
+
+__all__ = ["sample_view", "summary_view", "worst_view"]
+
+WORST, BAR, PAGE = 5, 16, "report.html"
+_TIMES = {"ttft_ms": "first text", "total_ms": "whole answer"}
+
+
+def summary_view(digest: Digest, *, files: Mapping[str, Path]) -> RenderableType:
+    """The run in ten seconds: headline metrics, times, channels, worst intents, failures, where the files are."""
+    return Group(
+        _title(digest),
+        _headline(digest),
+        Text(""),
+        _facts(digest),
+        *_worst_intents(digest),
+        _failures(digest),
+        *(Text(f"! {one_line(note)}", "yellow") for note in notes(digest)),
+        _files(files),
+    )
+
+
+def worst_view(rows: Sequence[WorstRow], *, overall: Figure) -> RenderableType:
+    """The slices in the given order, each with interval, count and error direction, and the overall mean."""
+    table = _table("slice", f"{overall.metric}>", "95% interval>", "counted>", "mostly taken for", "to win>")
+    for row in rows:
+        table.add_row(*_worst_cells(row), _cell(_win(row)), style=_style(row.figure))
+    whole = f"{overall.metric} {overall.value} overall, {overall.interval}, counted {overall.counted}"
+    return Group(table, Text(one_line(whole), "dim"))
+
+
+def sample_view(record: EvalRecord) -> RenderableType:
+    """One sample whole: what was asked, expected and observed, channels, times, and every further field."""
+    return Group(
+        _cell(record.key, "bold"), *(part for section in layout(record) for part in _section(section))
+    )
+
+
+def _section(section: Section) -> Iterator[RenderableType]:
+    grid = Table.grid(padding=(0, 2), expand=False)
+    grid.add_column(overflow="fold", min_width=9, max_width=18)
+    grid.add_column(overflow="fold", ratio=1)
+    for name, text in section.rows:
+        grid.add_row(_cell(name, "dim"), Text(visible(text)))
+    yield Text(f"\n{section.title}", "bold")
+    yield Padding(grid, (0, 0, 0, 2))
+
+
+def _title(digest: Digest) -> Text:
+    run, manifest = digest.run, digest.run.manifest
+    about = [manifest.target, Path(manifest.eval_set).name] if manifest else []
+    line = _cell(run.run_id, "bold")
+    line.append(f"\n{one_line(' · '.join([*about, f'{len(run.records)} samples', state(run)]))}\n", "dim")
+    return line
+
+
+def _headline(digest: Digest) -> RenderableType:
+    if not digest.headline:
+        return Text("No metric counted any sample: no labels, or no channel answered.\n", "yellow")
+    table = _table("metric", "mean>", "", "95% interval>", "counted>")
+    for figure in digest.headline:
+        cells = (_cell(figure.metric), Text(figure.value), _bar(figure), Text(figure.interval))
+        table.add_row(*cells, Text(figure.counted), style=_style(figure))
+    return table
+
+
+def _bar(figure: Figure) -> Text:
+    """The mean as a bar, the interval after and before its end in a fainter line."""
+    if figure.mean is None or not 0 <= figure.mean <= 1 or figure.metric.endswith("_ms"):
+        return Text("")
+    low = figure.mean if figure.ci_low is None else figure.ci_low
+    high = figure.mean if figure.ci_high is None else figure.ci_high
+    ends = [round(BAR * end) for end in (low, figure.mean, high, 1)]
+    bar = Text("━" * ends[0], "cyan")
+    bar.append("━" * (ends[1] - ends[0]), "dim cyan")
+    bar.append("─" * (ends[2] - ends[1]), "dim")
+    return bar.append(" " * (ends[3] - ends[2]))
+
+
+def _facts(digest: Digest) -> RenderableType:
+    grid = _grid()
+    for row in digest.tables.latency.to_pylist():
+        if row["name"] in _TIMES and row["n_counted"] + row["n_censored"]:
+            parts = [f"{name} {milliseconds(row[name], cut=row['censored_at'])}" for name in ("p50", "p95")]
+            parts.append(f"counted {share(row['n_counted'], row['n_total'])}")
+            parts += [f"{row['n_censored']} cut off"] if row["n_censored"] else []
+            grid.add_row(Text(_TIMES[row["name"]]), Text(" · ".join(parts)))
+    for channel in digest.channels:
+        grid.add_row(Text(f"{channel.name} channel"), _cell(_told(channel)))
+    return grid
+
+
+def _told(channel: Channel) -> str:
+    parts = [f"ok {share(channel.statuses.get('ok', 0), channel.asked)}"]
+    parts += [f"{status} {n}" for status, n in channel.statuses.items() if status != "ok"]
+    parts += [f"asked again {channel.retried}"] if channel.retried else []
+    return " · ".join(parts)
+
+
+def _worst_intents(digest: Digest) -> Iterator[RenderableType]:
+    rows = digest.worst_intents
+    if not rows:
+        return
+    table = _table("worst intents", f"{digest.main}>", "95% interval>", "counted>", "mostly taken for")
+    for row in rows[:WORST]:
+        table.add_row(*_worst_cells(row), style=_style(row.figure))
+    yield Text("")
+    yield table
+    if len(rows) > WORST:
+        yield Text(f"and {len(rows) - WORST} more", "dim")
+
+
+def _worst_cells(row: WorstRow) -> tuple[Text, ...]:
+    figure = row.figure
+    numbers = (figure.value, figure.interval, figure.counted)
+    return _cell(figure.slice), *map(Text, numbers), _way(row.direction)
+
+
+def _way(way: Direction | None) -> Text:
+    if way is None:
+        return Text("")
+    return _cell(way.predicted or "no intent").append(f", {way.portion}", "dim")
+
+
+def _win(row: WorstRow) -> str:
+    return f"+{percent(row.recoverable)}" if row.recoverable else NOTHING
+
+
+def _failures(digest: Digest) -> Text:
+    found = digest.failures
+    line = Text("\nfailures  ", "bold")
+    line.append(f"{len(found.failed)} of {found.total} samples", "red" if found.failed else "green")
+    parts = [f"{gate} {n}" for gate, n in found.by_gate.items() if n]
+    parts += [f"not judged {found.unjudged}"] if found.unjudged else []
+    return line.append(f"  first at: {' · '.join(parts)}" if parts else "").append("\n")
+
+
+def _files(files: Mapping[str, Path]) -> RenderableType:
+    """The page to open first, if there is one, then the other files by folder."""
+    grid = _grid()
+    folders: dict[Path, list[str]] = {}
+    for name, path in files.items():
+        if name == PAGE:
+            grid.add_row(Text("report"), _cell(str(path), "bold"))
+        else:
+            folders.setdefault(path.parent, []).append(name)
+    for folder, names in folders.items():
+        grid.add_row(Text("files"), _cell(f"in {folder}/: {', '.join(names)}", "dim"))
+    return grid
+
+
+def _grid() -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(min_width=16, style="bold")
+    grid.add_column(overflow="fold")
+    return grid
+
+
+def _table(*names: str) -> Table:
+    """A table without lines; a name that ends in `>` heads a column of numbers."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for name in names:
+        number = name.endswith(">")
+        table.add_column(
+            _cell(name.removesuffix(">")),
+            justify="right" if number else "left",
+            no_wrap=number,
+            overflow="fold",
+        )
+    return table
+
+
+def _cell(text: str, style: str = "") -> Text:
+    return Text(one_line(text), style)
+
+
+def _style(figure: Figure) -> str:
+    return "dim" if figure.few else ""

@@ -1,0 +1,124 @@
+"""A verdict as a comment on a pull request: what decided it first, the rest for as long as there is room.
+
+Text from outside stands in code spans only, so that no link, image, mention or markup of its own survives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from evalkit.report.change import Change
+from evalkit.report.compare import Comparison, Flip
+from evalkit.report.markdown import span
+from evalkit.report.verdict import Check, Verdict
+from evalkit.report.verdict_rows import change_row, flips_by_metric, moved_slices, overall_changes
+
+__all__ = ["verdict_markdown"]
+
+LIMIT = 60_000
+"""GitHub cuts comments at 65,536 characters."""
+
+_SENTENCE, _ANSWER, _ROOM, _ROWS = 600, 160, 200, 50
+_SIGNS = {"PASS": "✅", "REGRESSION": "❌", "CANNOT DECIDE": "⚠️"}
+
+
+class _Table(NamedTuple):
+    """A table under its title; its rows are made only for as long as there is room."""
+
+    title: str
+    head: Sequence[str]
+    rows: Iterable[Sequence[str]]
+    n: int
+
+
+def verdict_markdown(verdict: Verdict) -> bytes:
+    """The verdict in Markdown, UTF-8, under 60,000 characters; what was cut is counted."""
+    text = "\n".join(_head(verdict)) + "\n"
+    for table in _tables(verdict):
+        text += _written(table, room=LIMIT - len(text) - _ROOM)
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _head(verdict: Verdict) -> Iterator[str]:
+    against = f" against {span(verdict.base_id or 'an unnamed base')}" if verdict.comparison else ""
+    yield f"## {_SIGNS[verdict.verdict]} {verdict.verdict}"
+    yield ""
+    yield f"Run {span(verdict.run_id or 'unnamed')}{against}, exit code {verdict.exit_code}."
+    yield ""
+    yield span(verdict.headline, _SENTENCE)
+    yield ""
+    yield from (f"- {span(note, _SENTENCE)}" for note in verdict.notes[:_ROWS])
+
+
+def _tables(verdict: Verdict) -> Iterator[_Table]:
+    head = ("Check", "Found", "Wanted", "n", "Why")
+    failing, flagged = verdict.failing, verdict.flagged
+    yield _Table("What did not pass", ("Verdict", *head), _failing(failing), len(failing))
+    yield _Table("Passed, and worth a look", head, (_check(check) for check in flagged), len(flagged))
+    if verdict.comparison is not None:
+        yield from _compared(verdict.comparison)
+    passed = [check for check in verdict.checks if check not in {*failing, *flagged}]
+    yield _Table("What passed", head, (_check(check) for check in passed), len(passed))
+
+
+def _failing(checks: Sequence[Check]) -> Iterator[Sequence[str]]:
+    return ((check.verdict, *_check(check)) for check in checks)
+
+
+def _check(check: Check) -> Sequence[str]:
+    cells = (check.title, check.found_text, check.wanted_text, str(check.n))
+    return tuple(_cell(cell) for cell in (*cells, check.reason))
+
+
+def _compared(comparison: Comparison) -> Iterator[_Table]:
+    adjusted = "p after Holm" if comparison.family_wise else "q"
+    head = ("Metric", "Base", "Run", "Change", "95 % interval", "p", adjusted, "Cases worse/better", "")
+    whole, slices = overall_changes(comparison), moved_slices(comparison)
+    yield _Table("Overall", head, _changes(comparison, whole), len(whole))
+    yield _Table("Slices that moved", head, _changes(comparison, slices), len(slices))
+    for metric, flips in flips_by_metric(comparison).items():
+        worse = [flip for flip in flips if flip.worse]
+        title = f"{span(metric)}: {len(worse)} right → wrong, {len(flips) - len(worse)} wrong → right"
+        columns = ("Sample", "Query", "Intent", "Before", "Now", "Answer before", "Answer now")
+        yield _Table(title, columns, map(_flip, flips), len(flips))
+
+
+def _changes(comparison: Comparison, changes: Sequence[Change]) -> Iterator[Sequence[str]]:
+    rows = (change_row(change, comparison) for change in changes)
+    return ((_cell(row.name), *row[1:]) for row in rows)
+
+
+def _flip(flip: Flip) -> Sequence[str]:
+    texts = (flip.query, flip.intent_l2, flip.base_pred, flip.run_pred, flip.base_response, flip.run_response)
+    sign = "❌ " if flip.worse else "✅ "
+    return (sign + _cell(flip.key), *(_cell(text or "", _ANSWER) for text in texts))
+
+
+def _written(table: _Table, *, room: int) -> str:
+    """The table, or as many of its rows as there is room for, and how many are left out."""
+    if not table.n:
+        return ""
+    text = "\n".join(("", f"### {table.title}", "", _row(table.head), _row(["---"] * len(table.head)), ""))
+    if len(text) > room:
+        return f"\n{table.n} rows of “{table.title}” are left out; the JSON has them.\n"
+    shown = 0
+    for cells in table.rows:
+        row = _row(cells) + "\n"
+        if len(text) + len(row) > room or shown == _ROWS:
+            break
+        text, shown = text + row, shown + 1
+    rest = table.n - shown
+    return text + (f"\n{rest} more are left out; the JSON has them.\n" if rest else "")
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(text: str, limit: int = _SENTENCE) -> str:
+    """The text as one code span in a table; a pipe gives way to one that looks like it.
+
+    An escaped pipe would not do: after a backslash of the text's own it ends the cell, and the span with it.
+    """
+    return span(text.replace("|", "│"), limit)

@@ -1,0 +1,223 @@
+"""Tables have fixed columns, and every mean can be had again from the samples."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from scipy.stats import binomtest
+
+from evalkit.contracts import EvalRecord, MetricResult
+from evalkit.engines.local import local
+from evalkit.errors import UnknownName, UsageError
+from evalkit.records import Records
+from evalkit.report import schemas, tables
+from evalkit.report.parquet import encoded
+from evalkit.slices import slice_mean
+
+
+def frame(table: pa.Table) -> pd.DataFrame:
+    """The table as anybody reads it: from its Parquet bytes."""
+    return pd.read_parquet(io.BytesIO(encoded(table)))
+
+
+def metric(records: list[EvalRecord], name: str = "m", **kw: bool) -> MetricResult:
+    """A metric whose score is the field `score` of each record; null is not counted."""
+    return MetricResult(
+        name, *slice_mean(records, lambda record: (record.model_extra or {}).get("score")), **kw
+    )
+
+
+def slices(records: list[EvalRecord], *results: MetricResult, by: tuple[str, ...] = ()) -> pd.DataFrame:
+    return frame(tables.slices(Records.of(records), results, run_id="r", eval_set_sha256="ab" * 32, by=by))
+
+
+@pytest.mark.parametrize(
+    "dimension", ["intent_l1", "intent_l2", "difficulty", "tags", "requires_rag", "overall"]
+)
+def test_every_slice_is_had_again_from_the_samples(rich_run: list[EvalRecord], dimension: str) -> None:
+    """Grouping the samples by a label and averaging a column gives the row of `slices`, for every metric."""
+    records = Records.of(rich_run)
+    results = local(records)
+    by = ("difficulty", "tags", "requires_rag")
+    samples = frame(tables.samples(records, results, run_id="r"))
+    found = frame(tables.slices(records, results, run_id="r", eval_set_sha256=None, by=by))
+    names = [result.name for result in results]
+    assert found[found.dimension == dimension].metric.unique().tolist() == names
+    for name in names:
+        wanted = found[(found.metric == name) & (found.dimension == dimension)].set_index("slice")
+        rows = samples.assign(overall="").explode(dimension, ignore_index=True)
+        again = rows.groupby(rows[dimension].dropna().map(str))[name].agg(["size", "count", "mean"])
+        assert again["size"].to_dict() == wanted.n_total.to_dict()
+        assert again["count"].to_dict() == wanted.n_counted.to_dict()
+        assert again["mean"].to_dict() == pytest.approx(wanted["mean"].to_dict(), rel=1e-12, nan_ok=True)
+
+
+def test_the_rich_run_has_every_trouble(rich_run: list[EvalRecord]) -> None:
+    """The test above means something: there are nulls, repeats, failed channels and counted scores."""
+    found = frame(tables.samples(Records.of(rich_run), local(rich_run), run_id="r"))
+    assert found.repeat.max() == 1
+    assert {"rejected", "ok"} <= set(found.answer_status)
+    assert set(found.evidence_status) == {"ok", "error"}
+    for name in ("intent_top1", "recall@5", "completion", "ttft_ms", "fallback_when_required"):
+        assert 0 < found[name].count() < len(found), name
+
+
+def test_means_are_those_of_the_results(rich_run: list[EvalRecord]) -> None:
+    """The slices hold bit for bit what the metrics say themselves."""
+    results = local(rich_run)
+    found = slices(rich_run, *results)
+    for result in results:
+        rows = found[(found.metric == result.name) & (found.dimension == "intent_l2")].set_index("slice")
+        means = {label: None if math.isnan(mean) else mean for label, mean in rows["mean"].items()}
+        assert means == dict(result.by_intent_l2)
+
+
+def test_samples_have_fixed_columns_then_one_a_metric(rich_run: list[EvalRecord]) -> None:
+    results = local(rich_run)
+    table = tables.samples(Records.of(rich_run), results, run_id="r")
+    assert table.schema.names == [*schemas.SAMPLES.names, *(result.name for result in results)]
+    assert table.schema == schemas.samples_schema([result.name for result in results])
+    assert all(table.schema.field(result.name).type == pa.float64() for result in results)
+
+
+COLUMNS = {
+    "samples": """
+        run_id sample_id repeat query intent_l1 intent_l2 intent_pred requires_rag difficulty trap_type tags
+        answer_status evidence_status answer_error evidence_error answer_retries evidence_retries""",
+    "slices": """
+        run_id metric dimension slice n_total n_counted mean ci_low ci_high lower_is_better signature
+        is_pct worst_case""",
+    "confusions": "run_id gold predicted n gold_n share keys",
+    "latency": """
+        run_id name n_total n_counted n_missing n_censored mean min p50 p90 p95 p99 max censored_at""",
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_are_fixed_and_described(name: str) -> None:
+    """A change here breaks the tables of older runs: it is meant to be noticed."""
+    schema = getattr(schemas, name.upper())
+    assert schema.names == COLUMNS[name].split()
+    assert all(text for text in schemas.described(schema).values())
+
+
+@pytest.mark.parametrize(
+    "records",
+    [[], [EvalRecord(sample_id="1")], [EvalRecord(sample_id="1", intent_l2="S1", tags=["a"])]],
+    ids=["no record", "nothing known", "one label"],
+)
+def test_schemas_do_not_depend_on_the_records(records: list[EvalRecord], make_digest) -> None:
+    found = make_digest(records).tables
+    assert found.slices.schema == schemas.SLICES
+    assert found.confusions.schema == schemas.CONFUSIONS
+    assert found.latency.schema == schemas.LATENCY
+    assert found.samples.schema.names[: len(schemas.SAMPLES)] == schemas.SAMPLES.names
+
+
+def test_what_is_not_counted_is_null_not_zero() -> None:
+    records = [EvalRecord(sample_id="1", intent_l2="S1", score=None), EvalRecord(sample_id="2", score=0.0)]
+    result = metric(records)
+    column = tables.samples(Records.of(records), [result], run_id="r")["m"].to_pylist()
+    assert column == [None, 0.0]
+    row = tables.slices(Records.of(records), [result], run_id="r", eval_set_sha256=None).to_pylist()[1]
+    assert (row["slice"], row["n_total"], row["n_counted"]) == ("S1", 1, 0)
+    assert row["mean"] is row["ci_low"] is row["ci_high"] is row["worst_case"] is None
+
+
+@pytest.mark.parametrize(("right", "n"), [(17, 20), (0, 20), (20, 20), (1, 3)])
+def test_rates_have_wilson_intervals(right: int, n: int) -> None:
+    """The interval is that of scipy's binomtest(...).proportion_ci(method="wilson")."""
+    records = [EvalRecord(sample_id=str(row), score=float(row < right)) for row in range(n)]
+    row = slices(records, metric(records, is_rate=True)).iloc[0]
+    wanted = binomtest(right, n).proportion_ci(method="wilson")
+    assert (row.ci_low, row.ci_high) == pytest.approx((wanted.low, wanted.high), abs=1e-12)
+
+
+def test_what_is_not_a_rate_has_no_interval() -> None:
+    records = [EvalRecord(sample_id=str(row), score=row / 4) for row in range(4)]
+    row = slices(records, metric(records)).iloc[0]
+    assert math.isnan(row.ci_low)
+    assert math.isnan(row.ci_high)
+
+
+@pytest.mark.parametrize(
+    ("flags", "bound"),
+    [({}, 0.45), ({"lower_is_better": True, "is_rate": True}, 0.95), ({"lower_is_better": True}, None)],
+    ids=["a good thing: the rest is 0", "a bad thing: the rest is 1", "no worst score known"],
+)
+def test_worst_case_takes_what_was_not_counted_at_its_worst(
+    flags: dict[str, bool], bound: float | None
+) -> None:
+    """Five of ten not counted, a mean of 0.9 over the rest: 0.45 at worst."""
+    values = [1.0, 1.0, 1.0, 1.0, 0.5, *[None] * 5]
+    records = [EvalRecord(sample_id=str(row), score=value) for row, value in enumerate(values)]
+    row = tables.slices(Records.of(records), [metric(records, **flags)], run_id="r", eval_set_sha256=None)
+    assert row["mean"][0].as_py() == pytest.approx(0.9)
+    assert row["worst_case"][0].as_py() == (pytest.approx(bound) if bound is not None else None)
+
+
+def test_a_sample_with_two_tags_is_in_two_slices() -> None:
+    records = [
+        EvalRecord(sample_id="1", tags=["a", "b"], score=1.0),
+        EvalRecord(sample_id="2", tags=["b"], score=0.0),
+    ]
+    found = slices(records, metric(records), by=("tags",))
+    assert found[found.dimension == "tags"].set_index("slice")["mean"].to_dict() == {"a": 1.0, "b": 0.5}
+
+
+def test_slicing_by_a_field_that_nobody_has_is_refused() -> None:
+    records = [EvalRecord(sample_id="1", score=1.0)]
+    with pytest.raises(UnknownName, match=r"'dificulty'.*Did you mean 'difficulty'"):
+        slices(records, metric(records), by=("dificulty",))
+
+
+def test_slicing_by_a_field_of_ones_own_works() -> None:
+    records = [EvalRecord(sample_id="1", score=1.0, shop="北京"), EvalRecord(sample_id="2", score=0.0)]
+    found = slices(records, metric(records), by=("shop",))
+    assert found[found.dimension == "shop"].slice.tolist() == ["北京"]
+
+
+@pytest.mark.parametrize("names", [["m", "m"], ["query"]], ids=["two of one name", "a fixed column"])
+def test_columns_of_one_name_are_refused(names: list[str]) -> None:
+    records = [EvalRecord(sample_id="1", score=1.0)]
+    with pytest.raises(UsageError, match="rename the metric"):
+        tables.samples(Records.of(records), [metric(records, name) for name in names], run_id="r")
+
+
+def test_a_result_that_keeps_its_scores_in_a_dict_is_the_same() -> None:
+    """A metric from elsewhere need not keep its scores in columns, nor in the order of the records."""
+    records = [EvalRecord(sample_id=str(row), score=value) for row, value in enumerate([1.0, None, 0.5])]
+    ours = metric(records)
+    theirs = MetricResult("m", ours.overall, {}, {}, {"2": 0.5, "0": 1.0})
+    assert slices(records, theirs).equals(slices(records, ours))
+
+
+@pytest.mark.parametrize(
+    ("sha256", "params", "wanted"),
+    [
+        ("0123456789abcdef", None, "m|v1|set:0123456789ab"),
+        (None, None, "m|v1|set:?"),
+        ("0123456789abcdef", {"k": 5, "a": "x"}, "m|v1|set:0123456789ab|a=x|k=5"),
+    ],
+    ids=["set known", "set unknown", "parameters, sorted"],
+)
+def test_signature(sha256: str | None, params: dict[str, object] | None, wanted: str) -> None:
+    result = metric([EvalRecord(sample_id="1", score=1.0)])
+    assert tables.signature(result, eval_set_sha256=sha256, params=params) == wanted
+
+
+def test_half_a_surrogate_pair_is_spelled_out() -> None:
+    r"""JSON can hold "\ud800" alone, UTF-8 cannot: the table shows it and nothing is lost in silence."""
+    records = [EvalRecord(sample_id="1", query="a\ud83d", tags=["\udc00"], intent_l2="S\ud800", score=1.0)]
+    row = frame(tables.samples(Records.of(records), [metric(records)], run_id="r\udcff")).iloc[0]
+    assert (row.run_id, row.intent_l2, row["query"]) == ("r\\udcff", "S\\ud800", "a\\ud83d")
+    assert list(row.tags) == ["\\udc00"]
+
+
+def test_turns_of_a_dialog_are_one_a_line() -> None:
+    records = [EvalRecord(sample_id="1", messages=["预约维修", "明天上午"])]
+    assert tables.samples(Records.of(records), [], run_id="r")["query"].to_pylist() == ["预约维修\n明天上午"]
