@@ -62,6 +62,7 @@ CLOSED = {"metrics", "rules", "judges", "targets", "importers", "engines"}
 
 SHARED = {
     "judges": {
+        "batch",
         "budget",
         "cache",
         "chat",
@@ -69,11 +70,14 @@ SHARED = {
         "config",
         "embedding",
         "fitting",
+        "jobs",
         "keys",
         "moderation",
+        "panel",
         "parsing",
         "prompts",
         "replies",
+        "run",
         "server",
     },
     "targets": {"ragent"},
