@@ -24,7 +24,7 @@ from evalkit.reading import fit, read
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Groups", "Lists", "Ranked", "Records", "RecordsLike", "load"]
+__all__ = ["Groups", "Lists", "Ranked", "Records", "RecordsLike", "asked", "load"]
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
 Codes: TypeAlias = NDArray[np.int32]
@@ -190,11 +190,11 @@ def load(path: str | PathLike[str]) -> Records:
         raise BadData(reading.faults)
     if not reading.items:
         raise NoInput(f"{path}: found no record, wanted at least one line.")
-    rows = _newest([_asked(record, record.model_fields_set) for record in reading.items])
+    rows = _newest([asked(record, record.model_fields_set) for record in reading.items])
     return Records(rows, superseded=len(reading.items) - len(rows), torn=reading.torn)
 
 
-def _asked(record: EvalRecord, given: set[str]) -> EvalRecord:
+def asked(record: EvalRecord, given: set[str]) -> EvalRecord:
     """The record with the channels that no field in `given` speaks of marked as never asked."""
     skipped: dict[str, str] = {}
     if not given & _ANSWER_FIELDS:
@@ -257,7 +257,7 @@ def _frame_records(frame: Any) -> list[EvalRecord]:
         if isinstance(item, list):
             faults.extend(item)
         else:
-            rows.append(_asked(item, set(cells)))
+            rows.append(asked(item, set(cells)))
     if faults:
         raise BadData(faults)
     return rows

@@ -8,7 +8,6 @@ first asked for; other packages announce theirs under the entry-point groups `ev
 from __future__ import annotations
 
 import functools
-import importlib
 import importlib.metadata
 import inspect
 from collections.abc import Callable
@@ -79,15 +78,15 @@ def names(kind: str) -> list[str]:
 
 
 def lookup(kind: str, name: str) -> Function:
-    """The function registered under that name; UnknownName lists the others."""
+    """The function registered under that name, or named as `module:function`; UnknownName lists the others."""
     if (kind, name) in _registered:
         return _registered[kind, name]
     if name in _BUILT_IN.get(kind, {}):
-        module, _, attribute = _BUILT_IN[kind][name].partition(":")
-        function: Function = getattr(importlib.import_module(module), attribute)
-        return function
+        return _loaded(kind, _point(kind, _BUILT_IN[kind][name]))
     if name in _entry_points(kind):
         return _loaded(kind, _entry_points(kind)[name])
+    if ":" in name:
+        return _loaded(kind, _point(kind, name))
     raise UnknownName(kind, name, names(kind))
 
 
@@ -125,9 +124,14 @@ def _loaded(kind: str, point: importlib.metadata.EntryPoint) -> Function:
     except (ImportError, AttributeError) as error:
         raise UsageError(
             f"{kind} {point.name!r}: {point.value} cannot be imported ({error}); "
-            "mend or remove the package that announces it."
+            "mend the name, or mend or remove the package that announces it."
         ) from error
     return function
+
+
+def _point(kind: str, value: str) -> importlib.metadata.EntryPoint:
+    """A `module:function` in the form in which packages announce theirs."""
+    return importlib.metadata.EntryPoint(value, value, f"evalkit.{kind}")
 
 
 @functools.cache

@@ -61,6 +61,7 @@ CLOSED = {"metrics", "rules", "judges", "targets", "importers", "engines"}
 """Folders of siblings: a file in one may not import the file beside it (a sub-package is one sibling)."""
 
 SHARED = {
+    "engines": {"local", "overrides"},
     "judges": {
         "batch",
         "budget",

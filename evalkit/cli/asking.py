@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = ["ask_all", "asking_options", "run"]
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
 _LIST = click.option
 asking_options = each(
     click.argument("eval_set", type=click.Path(path_type=Path)),
-    _LIST("--target", "-t", required=True, help="The system under test: demo, ragent, or a registered one."),
+    _LIST(
+        "--target",
+        "-t",
+        required=True,
+        help="The system under test: demo, ragent, an installed one, or your own as module:function.",
+    ),
     _LIST(
         "--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the target; repeatable."
     ),
@@ -72,7 +75,7 @@ def run(*, as_json: bool, reports_dir: Path, **options: Any) -> None:  # noqa: A
         )
 
 
-def ask_all(  # noqa: PLR0913 - one parameter an option
+def ask_all(
     *,
     eval_set: Path,
     target: str,
@@ -94,11 +97,14 @@ def ask_all(  # noqa: PLR0913 - one parameter an option
 
     spec = target_spec(target, settings)
     bound = bind("target", spec, concurrency=concurrency)
-    chosen = select(eval_sets.load_cases(eval_set), start=start, limit=limit, keep=keep)
+    cases = eval_sets.load_cases(eval_set)
+    chosen = select(cases, start=start, limit=limit, keep=keep)
     promised = Plan(
         runs_dir=runs_dir,
         eval_set=str(eval_set),
         eval_set_sha256=eval_sets.sha256_of(eval_set),
+        eval_set_cases=len(cases),
+        intent_parents=eval_sets.parents_beside(eval_set),
         target=target,
         target_config=spec.params,
         selection={"start": start, "limit": limit, "filter": list(keep)},
@@ -106,7 +112,9 @@ def ask_all(  # noqa: PLR0913 - one parameter an option
         **plan,
     )
     with _progress() as (begin, advance):
-        manifest = asyncio.run(run_cases(chosen, bound, promised, on_start=begin, on_record=advance))
+        manifest: Manifest = asyncio.run(
+            run_cases(chosen, bound, promised, on_start=begin, on_record=advance)
+        )
     if manifest.state == "interrupted":
         click.echo(f"interrupted after {manifest.recorded} of {manifest.planned}; --resume goes on", err=True)
         raise KeyboardInterrupt
