@@ -30,6 +30,7 @@ _BUILT_IN: dict[str, dict[str, str]] = {
         "latency": "evalkit.metrics.latency:compute",
         "outcome": "evalkit.metrics.outcome:compute",
         "passes": "evalkit.metrics.outcome:passes",
+        "judged": "evalkit.metrics.judged:compute",
     },
     "rule": {
         "keyword_match": "evalkit.rules.keyword_match:keyword_match",
@@ -41,6 +42,18 @@ _BUILT_IN: dict[str, dict[str, str]] = {
         "intent_classification": "evalkit.rules.intent_classification:intent_classification",
         "should_succeed": "evalkit.rules.expectation:should_succeed",
         "task_completion": "evalkit.rules.task_completion:task_completion",
+    },
+    "measure": {
+        "faithfulness": "evalkit.judges.measures.faithfulness:faithfulness",
+        "answer_relevancy": "evalkit.judges.measures.answer_relevancy:answer_relevancy",
+        "answer_correctness": "evalkit.judges.measures.answer_correctness:answer_correctness",
+        "context_precision": "evalkit.judges.measures.context_precision:context_precision",
+        "context_recall": "evalkit.judges.measures.context_recall:context_recall",
+        "llm_score": "evalkit.judges.measures.llm_score:llm_score",
+        "task_completion": "evalkit.judges.measures.task_completion:task_completion",
+        "intent_classification": "evalkit.judges.measures.intent_classification:intent_classification",
+        "safety": "evalkit.judges.measures.safety:safety",
+        "pairwise": "evalkit.judges.measures.pairwise:pairwise",
     },
     "target": {
         "demo": "evalkit.targets.demo:demo",

@@ -24,6 +24,7 @@ __all__ = [
     "by_option",
     "digest_of",
     "each",
+    "manual_option",
     "places",
     "run_argument",
     "say",
@@ -38,6 +39,11 @@ _SECRETS = ("password", "token", "secret", "api_key", "apikey", "authorization")
 
 run_argument = click.argument("run", metavar="RUN")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+manual_option = click.option(
+    "--manual",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A per_sample.csv with scores that people set, in columns <metric>_manual.",
+)
 by_option = click.option(
     "--by", multiple=True, metavar="FIELD", help="Slice by this field too (difficulty, tags, …); repeatable."
 )
@@ -67,13 +73,18 @@ def each(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Comm
     return add
 
 
-def digest_of(run: str, *, runs_dir: Path, by: Iterable[str] = ()) -> Digest:
-    """The run that a person named (path, id or `latest`), held against its rules, scored by every metric."""
+def digest_of(run: str, *, runs_dir: Path, by: Iterable[str] = (), manual: Path | None = None) -> Digest:
+    """The run that a person named (path, id or `latest`), scored by every built-in metric.
+
+    `manual` is a table with scores that people set.
+    """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.engines.overrides import read_manual  # noqa: PLC0415
     from evalkit.engines.scored import scored  # noqa: PLC0415
     from evalkit.report.digest import Run, digest  # noqa: PLC0415
 
-    return digest(Run(*scored(runs.find(run, runs_dir))), by=tuple(by))
+    by_hand = read_manual(manual) if manual else {}
+    return digest(Run(*scored(runs.find(run, runs_dir), manual=by_hand)), by=tuple(by))
 
 
 def target_spec(name: str, settings: Iterable[str]) -> Spec:
