@@ -37,7 +37,7 @@ def test_a_registered_function_is_found_as_it_is() -> None:
 
 def test_a_second_function_of_the_same_name_is_refused() -> None:
     register("gadget", "polite")(len)
-    with pytest.raises(UsageError, match=r"rule 'polite' is registered twice"):
+    with pytest.raises(UsageError, match=r"gadget 'polite' is registered twice"):
         register("gadget", "polite")(max)
     assert lookup("gadget", "polite") is len
 
