@@ -10,9 +10,18 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from evalkit.contracts import Case, EvalRecord, MetricResult, Observation
+    from evalkit.contracts import (
+        Case,
+        EvalRecord,
+        Judgement,
+        MetricResult,
+        Observation,
+        Question,
+        Turn,
+        Verdict,
+    )
 
-__all__ = ["Ask", "Metric", "Target"]
+__all__ = ["Ask", "Embed", "Judge", "Metric", "Moderate", "Rule", "Target"]
 
 
 class Metric(Protocol):
@@ -38,3 +47,41 @@ class Target(Protocol):
 
     def __call__(self) -> AbstractAsyncContextManager[Ask]:
         """The open target."""
+
+
+class Rule(Protocol):
+    """A case and what was said, held against parameters; a rule that asks a model is awaited.
+
+    A rule takes the model as keyword-only argument `judge`, `embed` or `moderate`. It is blind to what it
+    did not ask for, and raises UsageError where its parameters cannot mean anything.
+    """
+
+    def __call__(self, case: Case, dialog: Sequence[Turn], /) -> Verdict | Awaitable[Verdict]:
+        """The verdict over the dialog of `case`."""
+
+
+class Judge(Protocol):
+    """A model that answers a question about given texts.
+
+    It never raises for what the model or its server did: that is told in the judgement's `status`.
+    """
+
+    def __call__(self, question: Question, /) -> Awaitable[Judgement]:
+        """The judgement."""
+
+
+class Embed(Protocol):
+    """A model that turns texts into vectors, one each, all of one length."""
+
+    def __call__(self, texts: Sequence[str], /) -> Awaitable[Sequence[Sequence[float]]]:
+        """The vectors."""
+
+
+class Moderate(Protocol):
+    """A model that says which categories of harm a text falls into.
+
+    As with a judge, `detail["items"]` has true or false by category, and failures are told in `status`.
+    """
+
+    def __call__(self, text: str, /) -> Awaitable[Judgement]:
+        """The judgement."""

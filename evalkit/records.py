@@ -24,7 +24,7 @@ from evalkit.reading import fit, read
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Groups", "Lists", "Records", "RecordsLike", "load"]
+__all__ = ["Groups", "Lists", "Ranked", "Records", "RecordsLike", "asked", "load"]
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
 Codes: TypeAlias = NDArray[np.int32]
@@ -47,6 +47,26 @@ class Lists(NamedTuple):
     offsets: NDArray[np.int64]
     codes: Codes
     missing: NDArray[np.bool_]
+
+    def ranked(self) -> Ranked:
+        """The items of each row in their order, first occurrences only, without those that are null."""
+        rows = np.repeat(np.arange(len(self.missing), dtype=np.int64), np.diff(self.offsets))
+        rows, codes = rows[self.codes >= 0], self.codes[self.codes >= 0].astype(np.int64)
+        _, first = np.unique(rows * (codes.max(initial=0) + 1) + codes, return_index=True)
+        first.sort()
+        rows, codes = rows[first], codes[first]
+        return Ranked(rows, codes, np.arange(1, len(rows) + 1) - np.searchsorted(rows, rows))
+
+
+class Ranked(NamedTuple):
+    """Distinct items with their places: row `rows[j]` has the item `codes[j]` as its `ranks[j]`-th, from 1.
+
+    All have shape (items,) and stand in order of row, then rank.
+    """
+
+    rows: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    ranks: NDArray[np.int64]
 
 
 class Groups(NamedTuple):
@@ -170,11 +190,11 @@ def load(path: str | PathLike[str]) -> Records:
         raise BadData(reading.faults)
     if not reading.items:
         raise NoInput(f"{path}: found no record, wanted at least one line.")
-    rows = _newest([_asked(record, record.model_fields_set) for record in reading.items])
+    rows = _newest([asked(record, record.model_fields_set) for record in reading.items])
     return Records(rows, superseded=len(reading.items) - len(rows), torn=reading.torn)
 
 
-def _asked(record: EvalRecord, given: set[str]) -> EvalRecord:
+def asked(record: EvalRecord, given: set[str]) -> EvalRecord:
     """The record with the channels that no field in `given` speaks of marked as never asked."""
     skipped: dict[str, str] = {}
     if not given & _ANSWER_FIELDS:
@@ -237,7 +257,7 @@ def _frame_records(frame: Any) -> list[EvalRecord]:
         if isinstance(item, list):
             faults.extend(item)
         else:
-            rows.append(_asked(item, set(cells)))
+            rows.append(asked(item, set(cells)))
     if faults:
         raise BadData(faults)
     return rows

@@ -156,7 +156,7 @@ def test_no_manifest_is_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        pytest.param("", "wanted one JSON object", id="empty"),
+        pytest.param("", "wanted one JSON", id="empty"),
         pytest.param('{"run_id": "r"}', "eval_set: found nothing", id="fields missing"),
         pytest.param("[1]", "wanted a JSON object", id="no object"),
     ],

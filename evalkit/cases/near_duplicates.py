@@ -1,7 +1,7 @@
 """Texts that say the same in nearly the same characters: bigram sets whose Jaccard index is high.
 
-An exact join by prefix filtering: two sets so alike share one of their few rarest bigrams, so only the
-texts that share a rare bigram are compared. Source: Chaudhuri, Ganti & Kaushik (2006), ICDE.
+A join by prefix filtering: two sets so alike share several of their few rarest bigrams, so only texts that
+share rare bigrams are compared. Source: Wang, Li & Feng (2012), SIGMOD, the l-prefix scheme.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 __all__ = ["Pair", "near_duplicates", "plain"]
 
@@ -28,23 +31,25 @@ class Pair(NamedTuple):
 
 
 def near_duplicates(texts: Sequence[str], *, threshold: float = 0.85) -> list[Pair]:
-    """Each text that is like an earlier one, with the earliest such text; `threshold` is the least index.
+    """Each text that is like an earlier one, with the earliest that is the same, else that is like it.
 
-    Texts are compared as `plain` leaves them; what is then empty is like nothing. The work is bounded: of
-    the texts that share rare bigrams with it, a text is compared with the 1,000 earliest.
+    Texts are compared as `plain` leaves them; what is then empty is like nothing. `threshold` is the least
+    index. The work is bounded: of the texts that have one rare bigram, the 1,000 earliest are looked at.
     """
     grams = [_grams(plain(text)) for text in texts]
-    counts = Counter(gram for each in grams for gram in each)
-    index: defaultdict[str, list[int]] = defaultdict(list)
+    first: dict[frozenset[str], int] = {}
+    places = [first.setdefault(each, place) for place, each in enumerate(grams)]
+    rare = _rarest({place: each for each, place in first.items() if each}, threshold)
+    postings = _postings(rare)
     pairs = []
-    for place, each in enumerate(grams):
-        rare = _rarest(each, counts, threshold)
-        near = sorted({other for gram in rare for other in islice(index[gram], _MOST_COMPARED)})
-        found = next(_alike(grams, near, place, threshold), None)
-        pairs += [found] if found else []
-        # Whatever is like a text with the same bigrams is like the earlier one too.
-        for gram in rare if found is None or found.similarity < 1 else ():
-            index[gram].append(place)
+    for place, same in enumerate(places):
+        if not grams[place]:
+            continue
+        if same != place:
+            pairs.append(Pair(same, place, 1.0))
+        else:
+            near = _sharing(postings, rare[place], place, _shared(_least(len(grams[place]), threshold)))
+            pairs += islice(_alike(grams, near, place, threshold), 1)
     return pairs
 
 
@@ -59,14 +64,45 @@ def _grams(text: str) -> frozenset[str]:
     return frozenset(map("".join, pairwise(text))) or frozenset(text)
 
 
-def _rarest(grams: frozenset[str], counts: Counter[str], threshold: float) -> list[str]:
-    """The bigrams of which any set so alike must share one, in an order that all sets agree upon."""
-    kept = len(grams) - math.ceil(threshold * len(grams) - _SLACK) + 1
-    return sorted(grams, key=lambda gram: (counts[gram], gram))[:kept]
+def _least(size: int, threshold: float) -> int:
+    """How many bigrams a set of that size shares with any that is so alike, which is no smaller than that."""
+    return math.ceil(threshold * size - _SLACK)
+
+
+def _shared(size: int) -> int:
+    """How many of its rare bigrams a set of that size must share: the more, the fewer are compared in vain."""
+    return min(size, max(3, size // 16))
+
+
+def _rarest(grams: Mapping[int, frozenset[str]], threshold: float) -> dict[int, list[str]]:
+    """The bigrams of each set among which it shares `_shared` with any other that is so alike."""
+    counts = Counter(chain.from_iterable(grams.values()))
+    rare = {}
+    for place, each in grams.items():
+        kept = len(each) - _least(len(each), threshold) + _shared(len(each))
+        rare[place] = sorted(each, key=lambda gram: (counts[gram], gram))[:kept]
+    return rare
+
+
+def _postings(rare: Mapping[int, list[str]]) -> dict[str, NDArray[np.int64]]:
+    """The earliest places that have each rare bigram."""
+    lists: defaultdict[str, list[int]] = defaultdict(list)
+    for place, grams in rare.items():
+        for gram in grams:
+            lists[gram].append(place)
+    return {gram: np.array(places[:_MOST_COMPARED], dtype=np.int64) for gram, places in lists.items()}
+
+
+def _sharing(
+    postings: Mapping[str, NDArray[np.int64]], rare: Sequence[str], place: int, least: int
+) -> Iterable[int]:
+    """The earlier places that share at least so many rare bigrams with this one."""
+    found = np.concatenate([postings[gram] for gram in rare])
+    return np.flatnonzero(np.bincount(found[found < place]) >= least).tolist()
 
 
 def _alike(
-    grams: Sequence[frozenset[str]], near: Sequence[int], place: int, threshold: float
+    grams: Sequence[frozenset[str]], near: Iterable[int], place: int, threshold: float
 ) -> Iterator[Pair]:
     mine = grams[place]
     for other in near:

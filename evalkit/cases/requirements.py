@@ -91,5 +91,5 @@ def _circle(case: Case) -> str:
     try:
         TopologicalSorter({step.name: step.after for step in case.required_steps}).prepare()
     except CycleError as error:
-        return " → ".join(repr(name) for name in reversed(error.args[1]))
+        return " → ".join(repr(name) for name in error.args[1])
     return ""

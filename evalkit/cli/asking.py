@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.cli.options import as_json, each, places, say, target_spec
+from evalkit.cli.options import as_json, each, places, say, settled, target_spec
 from evalkit.errors import Incomplete
 
 if TYPE_CHECKING:
@@ -17,21 +17,34 @@ if TYPE_CHECKING:
 
 __all__ = ["ask_all", "asking_options", "run"]
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
 _LIST = click.option
 asking_options = each(
     click.argument("eval_set", type=click.Path(path_type=Path)),
-    _LIST("--target", "-t", required=True, help="The system under test: demo, ragent, or a registered one."),
-    _LIST("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the target; repeatable."),
+    _LIST(
+        "--target",
+        "-t",
+        required=True,
+        help="The system under test: demo, ragent, an installed one, or your own as module:function.",
+    ),
+    _LIST(
+        "--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the target; repeatable."
+    ),
     _LIST("--run-id", metavar="NAME", help="Name of the run; made up so that runs sort by time without it."),
     _LIST("--concurrency", "-c", type=int, default=8, show_default=True, help="Cases in flight at once."),
     _LIST("--rate", type=float, help="Start this many cases a second, whatever the others do (open loop)."),
     _LIST("--repeat", type=int, default=1, show_default=True, help="Ask every case this often."),
     _LIST("--start", type=int, default=0, show_default=True, help="Leave out the first cases."),
     _LIST("--limit", type=int, help="Ask at most this many cases."),
-    _LIST("--filter", "keep", multiple=True, metavar="FIELD=VALUE", help="Only cases with this value; repeatable."),
-    _LIST("--resume", is_flag=True, help="Go on with the run of that --run-id; asks only what has no line yet."),
+    _LIST(
+        "--filter",
+        "keep",
+        multiple=True,
+        metavar="FIELD=VALUE",
+        help="Only cases with this value; repeatable.",
+    ),
+    _LIST(
+        "--resume", is_flag=True, help="Go on with the run of that --run-id; asks only what has no line yet."
+    ),
     _LIST("--retry-errors", is_flag=True, help="With --resume, ask again what failed."),
     places,
 )
@@ -62,7 +75,7 @@ def run(*, as_json: bool, reports_dir: Path, **options: Any) -> None:  # noqa: A
         )
 
 
-def ask_all(  # noqa: PLR0913 - one parameter an option
+def ask_all(
     *,
     eval_set: Path,
     target: str,
@@ -78,25 +91,32 @@ def ask_all(  # noqa: PLR0913 - one parameter an option
     import asyncio  # noqa: PLC0415 - heavy imports wait for the command
 
     from evalkit import cases as eval_sets  # noqa: PLC0415
+    from evalkit.engines.rules import check_rules  # noqa: PLC0415
     from evalkit.registry import bind  # noqa: PLC0415
     from evalkit.runner import Plan, select  # noqa: PLC0415
     from evalkit.runner import run as run_cases  # noqa: PLC0415
 
     spec = target_spec(target, settings)
     bound = bind("target", spec, concurrency=concurrency)
-    chosen = select(eval_sets.load_cases(eval_set), start=start, limit=limit, keep=keep)
+    cases = eval_sets.load_cases(eval_set)
+    chosen = select(cases, start=start, limit=limit, keep=keep)
+    check_rules(chosen)
     promised = Plan(
         runs_dir=runs_dir,
         eval_set=str(eval_set),
         eval_set_sha256=eval_sets.sha256_of(eval_set),
+        eval_set_cases=len(cases),
+        intent_parents=eval_sets.parents_beside(eval_set),
         target=target,
-        target_config=spec.params,
+        target_config=settled(bound),
         selection={"start": start, "limit": limit, "filter": list(keep)},
         concurrency=concurrency,
         **plan,
     )
     with _progress() as (begin, advance):
-        manifest = asyncio.run(run_cases(chosen, bound, promised, on_start=begin, on_record=advance))
+        manifest: Manifest = asyncio.run(
+            run_cases(chosen, bound, promised, on_start=begin, on_record=advance)
+        )
     if manifest.state == "interrupted":
         click.echo(f"interrupted after {manifest.recorded} of {manifest.planned}; --resume goes on", err=True)
         raise KeyboardInterrupt

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalkit.cli.options import as_json, say
+from evalkit.cli.options import as_json, say, show
 
 if TYPE_CHECKING:
     from evalkit.cases import Check
@@ -23,11 +23,19 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.argument("eval_set", type=click.Path(path_type=Path))
 @click.option("--taxonomy", type=_FILE, help="Known labels; else taxonomy.json beside the eval set.")
 @click.option("--catalogue", type=_FILE, help="Known documents; else catalogue.jsonl beside the eval set.")
-@click.option("--limit", type=int, default=100, show_default=True, help="Show at most this many of each kind.")
+@click.option(
+    "--limit", type=int, default=100, show_default=True, help="Show at most this many of each kind."
+)
 @as_json
 @click.pass_context
-def check(  # noqa: PLR0913 - one parameter an option
-    ctx: click.Context, *, eval_set: Path, taxonomy: Path | None, catalogue: Path | None, limit: int, as_json: bool
+def check(
+    ctx: click.Context,
+    *,
+    eval_set: Path,
+    taxonomy: Path | None,
+    catalogue: Path | None,
+    limit: int,
+    as_json: bool,
 ) -> None:
     """Validate an eval set: every error by file and line, warnings, and what is in it.
 
@@ -60,15 +68,14 @@ def _show(found: Check, eval_set: Path) -> None:
 
 
 def _summary(found: Check) -> None:
-    from rich.console import Console  # noqa: PLC0415 - heavy imports wait for the command
-    from rich.table import Table  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415 - heavy imports wait for the command
     from rich.text import Text  # noqa: PLC0415
 
     table = Table("dimension", "label", box=None, header_style="bold")
     table.add_column("cases", justify="right")
     for row in found.summary:
         table.add_row(Text(row.dimension), Text(row.label or "–"), str(row.cases))
-    Console(markup=False, highlight=False).print(table)
+    show(table)
 
 
 @click.command()

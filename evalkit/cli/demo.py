@@ -8,7 +8,9 @@ __all__ = ["demo"]
 
 
 @click.command()
-@click.option("--port", type=int, default=9090, show_default=True, help="Port on loopback; 0 takes a free one.")
+@click.option(
+    "--port", type=int, default=9090, show_default=True, help="Port on loopback; 0 takes a free one."
+)
 @click.option("--fault", multiple=True, metavar="NAME=VALUE", help="A known-bad behaviour; repeatable.")
 @click.option("--think-ms", type=float, help="Pause before the first text.")
 @click.option("--chunk-ms", type=float, help="Pause after each piece of text.")
@@ -25,6 +27,9 @@ def demo(*, port: int, fault: tuple[str, ...], think_ms: float | None, chunk_ms:
     from evalkit.targets.demo.settings import Pacing  # noqa: PLC0415
     from evalkit.targets.demo.standalone import serve_forever  # noqa: PLC0415
 
-    given = {"think_ms": think_ms, "chunk_ms": chunk_ms}
-    pacing = Pacing(**{name: value for name, value in given.items() if value is not None})
+    usual = Pacing()
+    pacing = Pacing(
+        think_ms=usual.think_ms if think_ms is None else think_ms,
+        chunk_ms=usual.chunk_ms if chunk_ms is None else chunk_ms,
+    )
     serve_forever(port=port, faults=Faults.switched_on(fault), pacing=pacing)

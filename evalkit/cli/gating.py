@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.cli.options import as_json, run_argument
+from evalkit.cli.options import as_json, run_argument, show
 from evalkit.cli.sides import runs_dir_option, sides
 from evalkit.errors import NoInput
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from evalkit.report.verdict import Verdict
 
 __all__ = ["diff", "gate"]
@@ -75,7 +73,7 @@ def diff(  # noqa: PLR0913 - one parameter an option
     if as_json:
         _write(comparison_json(comparison))
     else:
-        _print(comparison_view(comparison, flips=flips))
+        show(comparison_view(comparison, flips=flips))
     ctx.exit(_CANNOT_DECIDE if comparison.refusals else 0)
 
 
@@ -163,15 +161,9 @@ def _tell(
     if as_json:
         _write(verdict_json.verdict_json(verdict))
     else:
-        _print(verdict_view(verdict))
+        show(verdict_view(verdict))
     if github:
         click.echo(verdict_ci.verdict_github(verdict), nl=False, err=as_json)
-
-
-def _print(view: RenderableType) -> None:
-    from rich.console import Console  # noqa: PLC0415 - heavy imports wait for the command
-
-    Console(markup=False, highlight=False, emoji=False).print(view)
 
 
 def _write(data: bytes) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from evalkit.cli.asking import ask_all, asking_options
-from evalkit.cli.options import as_json, by_option, digest_of, say
+from evalkit.cli.options import as_json, by_option, digest_of, say, show
 
 __all__ = ["eval_"]
 
@@ -24,7 +24,8 @@ def eval_(*, by: tuple[str, ...], as_json: bool, runs_dir: Path, reports_dir: Pa
     evalkit eval eval_sets/eval_set_v1.jsonl --target demo
     evalkit eval my_cases.jsonl --target ragent --concurrency 8 --by difficulty
     """
-    from evalkit.report import report_run, score_run, show_summary  # noqa: PLC0415 - heavy imports wait
+    from evalkit.report.build import report_run, score_run  # noqa: PLC0415 - heavy imports wait
+    from evalkit.report.terminal import summary_view  # noqa: PLC0415
 
     manifest = ask_all(runs_dir=runs_dir, **options)
     digest = digest_of(str(runs_dir / f"{manifest.run_id}.jsonl"), runs_dir=runs_dir, by=by)
@@ -33,4 +34,4 @@ def eval_(*, by: tuple[str, ...], as_json: bool, runs_dir: Path, reports_dir: Pa
     if as_json:
         say(scored.summary)
     else:
-        show_summary(digest, {**reported.files, **scored.files})
+        show(summary_view(digest, files={**reported.files, **scored.files}))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from evalkit.cli.options import as_json, digest_of, places, run_argument, say
+from evalkit.cli.options import show as show_view
 from evalkit.errors import UnknownName
 
 __all__ = ["show", "worst"]
@@ -19,7 +21,7 @@ __all__ = ["show", "worst"]
 @click.option("--limit", type=int, default=10, show_default=True, help="How many slices to show.")
 @places
 @as_json
-def worst(  # noqa: PLR0913 - one parameter an option
+def worst(
     *,
     run: str,
     by: str,
@@ -35,14 +37,18 @@ def worst(  # noqa: PLR0913 - one parameter an option
     evalkit worst latest
     evalkit worst latest --by difficulty --metric recall@5
     """
-    from evalkit.report import show_worst, worst_rows  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.report.figures import figures  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.report.terminal import worst_view  # noqa: PLC0415
+    from evalkit.report.worst import worst as ranked  # noqa: PLC0415
 
     extra = () if by in ("intent_l1", "intent_l2") else (by,)
     digest = digest_of(run, runs_dir=runs_dir, by=extra)
+    rows = ranked(digest.tables.slices, digest.tables.confusions, by=by, metric=metric)[:limit]
     if as_json:
-        say(worst_rows(digest, by=by, metric=metric, limit=limit))
+        say([asdict(row) for row in rows])
     else:
-        show_worst(digest, by=by, metric=metric, limit=limit)
+        (overall,) = figures(digest.tables.slices, dimension="overall", metric=metric)
+        show_view(worst_view(rows, overall=overall))
 
 
 @click.command()
@@ -58,7 +64,7 @@ def show(*, run: str, sample: str, runs_dir: Path, reports_dir: Path, as_json: b
     """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.records import Records  # noqa: PLC0415
-    from evalkit.report import show_sample  # noqa: PLC0415
+    from evalkit.report.terminal import sample_view  # noqa: PLC0415
 
     records = Records.of(runs.find(run, runs_dir))
     if sample not in records.keys:
@@ -67,4 +73,4 @@ def show(*, run: str, sample: str, runs_dir: Path, reports_dir: Path, as_json: b
     if as_json:
         say(record.model_dump(mode="json"))
     else:
-        show_sample(record)
+        show_view(sample_view(record))

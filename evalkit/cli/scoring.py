@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalkit.cli.options import as_json, by_option, digest_of, places, run_argument, say
+from evalkit.cli.options import as_json, by_option, digest_of, manual_option, places, run_argument, say, show
 
 if TYPE_CHECKING:
-    from evalkit.report import Written
+    from evalkit.report.build import Written
 
 __all__ = ["report", "score"]
 
@@ -18,9 +18,18 @@ __all__ = ["report", "score"]
 @click.command()
 @click.argument("runs", metavar="RUN…", nargs=-1, required=True)
 @by_option
+@manual_option
 @places
 @as_json
-def score(*, runs: tuple[str, ...], by: tuple[str, ...], runs_dir: Path, reports_dir: Path, as_json: bool) -> None:
+def score(
+    *,
+    runs: tuple[str, ...],
+    by: tuple[str, ...],
+    manual: Path | None,
+    runs_dir: Path,
+    reports_dir: Path,
+    as_json: bool,
+) -> None:
     """Compute every metric of the named runs and write the tables to reports/<run_id>/.
 
     RUN is a path, a run id, or `latest`.
@@ -28,12 +37,13 @@ def score(*, runs: tuple[str, ...], by: tuple[str, ...], runs_dir: Path, reports
     \b
     evalkit score latest
     evalkit score runs/nightly.jsonl --by difficulty --by tags
+    evalkit score latest --manual reports/nightly/per_sample.csv
     """
-    from evalkit.report import score_run  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.report.build import score_run  # noqa: PLC0415 - heavy imports wait for the command
 
     told = []
     for run in runs:
-        digest = digest_of(run, runs_dir=runs_dir, by=by)
+        digest = digest_of(run, runs_dir=runs_dir, by=by, manual=manual)
         written = score_run(digest, reports_dir / digest.run.run_id)
         told.append(written.summary)
         if not as_json:
@@ -45,14 +55,20 @@ def score(*, runs: tuple[str, ...], by: tuple[str, ...], runs_dir: Path, reports
 @click.command()
 @run_argument
 @by_option
-@click.option("--mask-pii", is_flag=True, help="Hide phone numbers, identity numbers and mail names in the pages.")
-@click.option("--csv-raw", is_flag=True, help="Leave texts in the CSV that a spreadsheet would take for formulas.")
+@manual_option
+@click.option(
+    "--mask-pii", is_flag=True, help="Hide phone numbers, identity numbers and mail names in the pages."
+)
+@click.option(
+    "--csv-raw", is_flag=True, help="Leave texts in the CSV that a spreadsheet would take for formulas."
+)
 @places
 @as_json
-def report(  # noqa: PLR0913 - one parameter an option
+def report(
     *,
     run: str,
     by: tuple[str, ...],
+    manual: Path | None,
     mask_pii: bool,
     csv_raw: bool,
     runs_dir: Path,
@@ -65,14 +81,15 @@ def report(  # noqa: PLR0913 - one parameter an option
     evalkit report latest
     evalkit report latest --mask-pii
     """
-    from evalkit.report import report_run, show_summary  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.report.build import report_run  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.report.terminal import summary_view  # noqa: PLC0415
 
-    digest = digest_of(run, runs_dir=runs_dir, by=by)
+    digest = digest_of(run, runs_dir=runs_dir, by=by, manual=manual)
     written = report_run(digest, reports_dir / digest.run.run_id, mask_pii=mask_pii, csv_raw=csv_raw)
     if as_json:
         say(written.summary)
     else:
-        show_summary(digest, written.files)
+        show(summary_view(digest, files=written.files))
 
 
 def _files(written: Written) -> None:

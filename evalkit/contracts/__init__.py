@@ -7,7 +7,7 @@ empty. Durations are milliseconds of a monotonic clock, times of day are UTC and
 
 from __future__ import annotations
 
-from evalkit.contracts.case import Case, Expectation, RuleSpec, SlotSpec, StepSpec
+from evalkit.contracts.case import Case, Expectation, Layer, RuleSpec, SlotSpec, StepSpec
 from evalkit.contracts.observation import (
     AnswerStatus,
     Attempt,
@@ -21,6 +21,7 @@ from evalkit.contracts.observation import (
 from evalkit.contracts.record import EvalRecord, Manifest
 from evalkit.contracts.result import Mean, MetricResult
 from evalkit.contracts.values import ToolCall
+from evalkit.contracts.verdict import Judgement, Outcome, Question, Scope, SuccessLevel, Verdict
 
 __all__ = [
     "AnswerStatus",
@@ -30,15 +31,22 @@ __all__ = [
     "EvalRecord",
     "EvidenceStatus",
     "Expectation",
+    "Judgement",
+    "Layer",
     "Manifest",
     "Mean",
     "MetricResult",
     "Observation",
+    "Outcome",
+    "Question",
     "RuleSpec",
+    "Scope",
     "SlotSpec",
     "StepSpec",
+    "SuccessLevel",
     "Timings",
     "ToolCall",
     "Turn",
     "Usage",
+    "Verdict",
 ]

@@ -10,7 +10,8 @@ from pydantic import Field, JsonValue, model_validator
 
 from evalkit.contracts.case import Case
 from evalkit.contracts.observation import Observation
-from evalkit.contracts.values import Frozen, NullAsNoKeys
+from evalkit.contracts.values import Frozen, NullAsEmpty, NullAsNoKeys
+from evalkit.contracts.verdict import Judgement, Verdict
 
 __all__ = ["EvalRecord", "Manifest"]
 
@@ -26,6 +27,14 @@ class EvalRecord(Observation, Case):
     """Which repeat of the case this is, from 0."""
     started_at: datetime | None = None
     """When the case was begun, in UTC."""
+    verdicts: Annotated[tuple[Verdict, ...], NullAsEmpty] = ()
+    """What the rules say of it; empty where none was asked."""
+    rules_passed: bool | None = None
+    """Whether the rules hold in all, by the case's logic; null: undecided, or none was asked."""
+    rules_decided_by: str = ""
+    """The verdicts that decided so, or that left it undecided."""
+    judgements: Annotated[dict[str, Judgement], NullAsNoKeys] = Field(default_factory=dict)
+    """What a judge says of it, by the name of the question."""
 
     @model_validator(mode="before")
     @classmethod
@@ -58,6 +67,8 @@ class Manifest(Frozen):
     """The name of the target."""
     target_config: Settings = Field(default_factory=dict)
     """The target's configuration, as far as it is public: never a secret."""
+    intent_parents: dict[str, str] = Field(default_factory=dict)
+    """The first-level label of each second-level label, as the taxonomy had it; empty without a taxonomy."""
     evalkit_version: str
     """The version of evalkit that made the run."""
     started_at: datetime

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from functools import partial
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from evalkit.reading.decoding import MAX_DEPTH, MAX_INT, MAX_LINE_BYTES, too_deep
 
 __all__ = ["encode"]
 
 _LINE_ENDS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"}
-_LONG_INTEGER = re.compile(r"(?<![\d.])\d{16}")
+# A quick look for what may be refused: where it errs, it only costs time.
+_SUSPECT = re.compile(r"(?<![\d.])\d{16}|NaN|Infinity")
+_plain = partial(TypeAdapter(Any).dump_python, mode="json")
+_json = partial(json.dumps, ensure_ascii=False, default=_plain)
 
 
 def encode(item: BaseModel) -> bytes:
     """One line of JSON, `\\n` included, that `decode` accepts: UTF-8, every other line end escaped.
 
-    A lone surrogate is escaped. What JSON can hold and `decode` refuses is written as text: an integer of
-    2^53 or more as its digits, a list or object nested too deep as its JSON. Raises ValueError for a number
-    that is not finite among unknown fields, and for a line too long to be read again.
+    A lone surrogate is escaped. What `decode` refuses is written as what it accepts: an integer of 2^53 or
+    more as its digits in a text, a list or object nested too deep as its JSON in a text, a number that is
+    not finite as null. Raises ValueError for a line too long to be read again, and for what is no JSON.
     """
-    fields = item.model_dump(mode="json")
-    text = json.dumps(fields, ensure_ascii=False, allow_nan=False)
-    if _LONG_INTEGER.search(text) or too_deep(text):
-        text = json.dumps(_readable(fields, MAX_DEPTH), ensure_ascii=False)
+    fields = item.model_dump()
+    text = _json(fields)
+    if _SUSPECT.search(text) or too_deep(text):
+        text = _json(_readable(fields, MAX_DEPTH), allow_nan=False)
     for char, escape in _LINE_ENDS.items():
         text = text.replace(char, escape)
     line = text.encode("utf-8", "backslashreplace")
@@ -36,13 +41,15 @@ def encode(item: BaseModel) -> bytes:
 
 
 def _readable(value: Any, room: int) -> Any:
-    """The value without what `decode` refuses, with `room` more levels to nest."""
+    """The value without what `decode` refuses, with `room` more levels to nest; below zero is no bound."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     if isinstance(value, int) and abs(value) >= MAX_INT:
         return str(value)
-    if not isinstance(value, (dict, list)):
+    if not isinstance(value, (dict, list, tuple)):
         return value
     if not room:
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, list):
-        return [_readable(item, room - 1) for item in value]
-    return {key: _readable(item, room - 1) for key, item in value.items()}
+        return _json(_readable(value, -1))
+    if isinstance(value, dict):
+        return {key: _readable(item, room - 1) for key, item in value.items()}
+    return [_readable(item, room - 1) for item in value]

@@ -1,0 +1,1 @@
+"""Engines: where score columns are computed; the same numbers wherever that is."""

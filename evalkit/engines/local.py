@@ -1,0 +1,48 @@
+"""The engine in this process: one pass of each metric over the whole table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from evalkit.contracts import MetricResult
+from evalkit.errors import UsageError
+from evalkit.records import Records, RecordsLike
+from evalkit.registry import Spec, bind
+
+__all__ = ["DEFAULT", "local"]
+
+DEFAULT = tuple(
+    Spec(name)
+    for name in (
+        "intent",
+        "retrieval",
+        "behavior",
+        "completion",
+        "tools",
+        "latency",
+        "outcome",
+        "passes",
+        "judged",
+    )
+)
+"""All metric families of this package, each with its own defaults."""
+
+
+def local(records: RecordsLike, *, metrics: Sequence[Spec] = DEFAULT) -> list[MetricResult]:
+    """The results of the metrics over the records, in order, families one by one.
+
+    Raises UnknownName for a metric nobody knows, UsageError for parameters that do not fit or when two
+    results have the same name.
+    """
+    functions = [bind("metric", spec) for spec in metrics]
+    table = Records.of(records)
+    results = [result for function in functions for result in _flat(function(table))]
+    twice = [name for name, n in Counter(result.name for result in results).items() if n > 1]
+    if twice:
+        raise UsageError(f"metrics: found two results named {', '.join(twice)}, wanted each name once.")
+    return results
+
+
+def _flat(results: MetricResult | list[MetricResult]) -> Iterator[MetricResult]:
+    yield from [results] if isinstance(results, MetricResult) else results

@@ -1,0 +1,37 @@
+"""Was the intent right? The gate that everything after it depends on, and which way it errs."""
+
+from __future__ import annotations
+
+from evalkit.metrics.intent.labels import (
+    Confusion,
+    LabelReport,
+    averages,
+    confusions,
+    near_misses,
+    per_label,
+)
+from evalkit.metrics.intent.scores import (
+    abstained,
+    compute,
+    family,
+    l1_top1,
+    top1,
+    topk,
+    unknown_parents,
+)
+
+__all__ = [
+    "Confusion",
+    "LabelReport",
+    "abstained",
+    "averages",
+    "compute",
+    "confusions",
+    "family",
+    "l1_top1",
+    "near_misses",
+    "per_label",
+    "top1",
+    "topk",
+    "unknown_parents",
+]

@@ -1,0 +1,171 @@
+"""How long it took, in milliseconds; counted only where the channel did what was asked of it.
+
+A moment that never came is null and is counted as missing. One that a deadline cut off is known to be later
+than that, and quantiles say so: leaving the slowest out would flatter the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalkit.contracts import MetricResult
+from evalkit.records import Records, RecordsLike
+from evalkit.slices import Scores, slice_mean
+
+__all__ = ["Latency", "compute", "quantiles"]
+
+_Column = NDArray[np.float64]
+_Mask = NDArray[np.bool_]
+
+_ENOUGH = {50: 1, 90: 10, 95: 20, 99: 100}
+"""How many observations a percentile needs, so that it is not just the maximum under another name."""
+
+
+class Latency(NamedTuple):
+    """The distribution of one latency in ms: `n_total` = `n_counted` + `n_missing` + `n_censored` records.
+
+    `mean` is over the counted ones. The rest is over these and the censored ones, which a deadline cut off:
+    each stands at the moment of its cut, so that a value from `censored_at` (the first of these) on means "at
+    least". Percentiles are observations (nearest rank), null where there are too few: p90 needs 10, p95 20,
+    p99 100. A value that falls on a cut of unknown moment is null.
+    """
+
+    name: str
+    n_total: int
+    n_counted: int
+    n_missing: int
+    n_censored: int
+    mean: float | None
+    min: float | None
+    p50: float | None
+    p90: float | None
+    p95: float | None
+    p99: float | None
+    max: float | None
+    censored_at: float | None
+
+
+def compute(records: RecordsLike) -> list[MetricResult]:
+    """Mean latencies in ms; lower is better.
+
+    - `ttft_ms`: first answer text; `first_event_ms`: first event of any kind; `total_ms`: end of the answer
+    - `evidence_ms`: end of the evidence exchange
+    - `icl_ms`: mean gap between pieces of answer text, (last - first) / (pieces - 1), two pieces at least
+      (AIPerf: inter-chunk latency)
+    - `tpot_ms`: time per output token after the first, (last text - first text or thought) / (tokens - 1),
+      tokens as the server counted them, more than one, which did not all come at once (as vLLM)
+
+    Counted: answer ok (evidence ok for `evidence_ms`), not from a cache, the value told.
+    """
+    table = Records.of(records)
+    return [
+        MetricResult(name, *slice_mean(table, scores), lower_is_better=True)
+        for name, scores in _columns(table).items()
+    ]
+
+
+def quantiles(records: RecordsLike) -> list[Latency]:
+    """The distribution of each latency of `compute`, the answers that a deadline cut off included."""
+    table = Records.of(records)
+    cuts = _cuts(table)
+    return [_latency(name, scores, cuts.get(name)) for name, scores in _columns(table).items()]
+
+
+def _columns(table: Records) -> dict[str, Scores]:
+    """Each latency and where it counts."""
+    fresh = ~_cached(table)
+    answered = table.equals("answer_status", "ok") & fresh
+    columns = {name: Scores(values, answered & ~np.isnan(values)) for name, values in _answer(table).items()}
+    evidence = table.numbers("evidence_timings.end_ms")
+    known = table.equals("evidence_status", "ok") & fresh & ~np.isnan(evidence)
+    return columns | {"evidence_ms": Scores(evidence, known)}
+
+
+def _cached(table: Records) -> _Mask:
+    cached: _Mask = table.numbers("from_cache") == 1
+    return cached
+
+
+def _answer(table: Records) -> dict[str, _Column]:
+    """The latencies of the answer channel, NaN where they are not known."""
+    return {
+        "ttft_ms": table.numbers("ttft_ms"),
+        "first_event_ms": table.numbers("answer_timings.first_event_ms"),
+        "total_ms": table.numbers("total_ms"),
+        "icl_ms": _icl(table),
+        "tpot_ms": _tpot(table),
+    }
+
+
+def _icl(table: Records) -> _Column:
+    first, last = (table.numbers(f"answer_timings.{name}_text_ms") for name in ("first", "last"))
+    pieces = table.numbers("answer_timings.text_chunks")
+    return np.where(last >= first, last - first, np.nan) / np.where(pieces > 1, pieces - 1, np.nan)
+
+
+def _tpot(table: Records) -> _Column:
+    text, thought = (table.numbers(f"answer_timings.first_{name}_ms") for name in ("text", "reasoning"))
+    span = table.numbers("answer_timings.last_text_ms") - np.fmin(text, thought)
+    tokens = table.numbers("usage.completion_tokens")
+    return np.where(span > 0, span, np.nan) / np.where(tokens > 1, tokens - 1, np.nan)
+
+
+def _cuts(table: Records) -> dict[str, _Column]:
+    """For each latency that is a moment: where a deadline came first, and when; elsewhere NaN."""
+    answer, evidence = _cut(table, "answer"), _cut(table, "evidence")
+    seen = {name: ~np.isnan(values) for name, values in _answer(table).items()}
+    return {
+        "ttft_ms": np.where(seen["ttft_ms"], np.nan, answer),
+        "first_event_ms": np.where(seen["first_event_ms"], np.nan, answer),
+        "total_ms": answer,
+        "evidence_ms": evidence,
+    }
+
+
+def _cut(table: Records, channel: str) -> _Column:
+    """When the deadline ended the exchange of that channel, infinite where nobody says; NaN where it did not."""
+    kinds = table.column(f"{channel}_error.kind")
+    deadline = np.array([str(kind).startswith("deadline") for kind in kinds], dtype=np.bool_)
+    deadline &= ~table.equals(f"{channel}_status", "ok") & ~_cached(table)
+    end = table.numbers(f"{channel}_timings.end_ms")
+    if channel == "answer":
+        end = np.where(np.isnan(end), table.numbers("total_ms"), end)
+    return np.where(deadline, np.where(np.isnan(end), np.inf, end), np.nan)
+
+
+def _latency(name: str, scores: Scores, cuts: _Column | None) -> Latency:
+    counted = scores.values[scores.counted]
+    censored = np.array([]) if cuts is None else cuts[~np.isnan(cuts)]
+    seen = np.sort(np.concatenate((counted, censored)))
+    n_total = len(scores.counted)
+    return Latency(
+        name,
+        n_total=n_total,
+        n_counted=len(counted),
+        n_missing=n_total - len(seen),
+        n_censored=len(censored),
+        mean=math.fsum(counted) / len(counted) if len(counted) else None,
+        min=_finite(seen[:1]),
+        p50=_percentile(seen, 50),
+        p90=_percentile(seen, 90),
+        p95=_percentile(seen, 95),
+        p99=_percentile(seen, 99),
+        max=_finite(seen[-1:]),
+        censored_at=_finite(np.sort(censored)[:1]),
+    )
+
+
+def _percentile(ordered: _Column, percent: int) -> float | None:
+    """The observation at or below which that share of all stands (nearest rank); null where too few do."""
+    n = len(ordered)
+    place = -(-percent * n // 100) - 1
+    return _finite(ordered[place : place + 1]) if n >= _ENOUGH[percent] else None
+
+
+def _finite(values: _Column) -> float | None:
+    """The one value, null where there is none or it is infinite."""
+    return float(values[0]) if len(values) and np.isfinite(values[0]) else None

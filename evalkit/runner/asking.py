@@ -1,0 +1,152 @@
+"""One sample put to the target, and the line that comes of it: whatever happens becomes its record.
+
+A target may break in any way it likes. Its exceptions, its wrong types and the values that no reader would
+take back are errors of that sample alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Any, TypeAlias, TypeGuard
+
+from evalkit.contracts import Case, ChannelError, EvalRecord, Observation, Timings
+from evalkit.errors import UsageError
+from evalkit.kinds import Ask, Target
+from evalkit.reading import encode
+from evalkit.records import asked
+from evalkit.runner.plan import Sample
+
+__all__ = ["AnyTarget", "late", "observed", "opened", "written"]
+
+AnyTarget: TypeAlias = Target | Ask | Callable[[Case], Observation]
+"""What can be asked: a target that is opened first, an async function of a case, or a plain one."""
+
+MAX_MESSAGE = 2000
+_OBSERVED = (frozenset(EvalRecord.model_fields) - frozenset(Case.model_fields)) | {
+    alias
+    for field in Observation.model_fields.values()
+    for alias in getattr(field.validation_alias, "choices", ())
+}
+
+
+@contextlib.asynccontextmanager
+async def opened(target: AnyTarget, *, threads: int) -> AsyncIterator[Ask]:
+    """The `Ask` of any target; a plain function is asked in up to `threads` threads.
+
+    UsageError where `target` has none of the three shapes.
+    """
+    if _is_async(target):
+        yield target
+    elif _accepts(target):
+        manager = target()  # type: ignore[call-arg]
+        if not isinstance(manager, AbstractAsyncContextManager):
+            raise _no_target(target)
+        async with manager as ask:
+            yield ask
+    elif _accepts(target, None):
+        pool = ThreadPoolExecutor(threads)
+        try:
+            yield _in_threads(target, pool)  # type: ignore[arg-type]
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    else:
+        raise _no_target(target)
+
+
+def _is_async(target: object) -> TypeGuard[Ask]:
+    """Whether calling it makes a coroutine: an async function, bound, partial, or an object that is one."""
+    called = inspect.getattr_static(type(target), "__call__", None)
+    return inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(called)
+
+
+def _accepts(target: object, *arguments: object) -> bool:
+    """Whether it can be called with these arguments."""
+    if not callable(target):
+        return False
+    try:
+        inspect.signature(target).bind(*arguments)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _no_target(target: object) -> UsageError:
+    return UsageError(
+        f"target: found {target!r}, wanted a function of one case, "
+        "or one without arguments that returns an async context manager."
+    )
+
+
+def _in_threads(function: Callable[[Case], object], pool: ThreadPoolExecutor) -> Ask:
+    async def ask(case: Case) -> Observation:
+        seen = await asyncio.get_running_loop().run_in_executor(pool, function, case)
+        return await seen if isinstance(seen, Awaitable) else seen  # type: ignore[return-value]
+
+    return ask
+
+
+async def observed(case: Case, ask: Ask) -> Observation:
+    """What the target did with the case; its own exceptions are told as errors of both channels."""
+    try:
+        seen = await ask(case)
+        if not isinstance(seen, Observation):
+            return _broken(TypeError(f"found a {type(seen).__name__}, wanted an Observation"))
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        return _broken(error)
+    except Exception as error:  # noqa: BLE001
+        return _broken(error)
+    return seen
+
+
+def _broken(error: BaseException) -> Observation:
+    """The observation of a sample whose target broke."""
+    text = f"{type(error).__name__}: {error}".encode("utf-8", "replace").decode("utf-8")
+    why = ChannelError(kind="target_error", message=text[:MAX_MESSAGE])
+    return Observation(answer_status="error", answer_error=why, evidence_status="error", evidence_error=why)
+
+
+def late(seen: Observation, lag_ms: float) -> Observation:
+    """The observation with the time that its sample waited for its turn added to `queue_ms`."""
+    timings = seen.answer_timings or Timings()
+    queue_ms = (timings.queue_ms or 0.0) + lag_ms
+    return seen.model_copy(update={"answer_timings": timings.model_copy(update={"queue_ms": queue_ms})})
+
+
+def written(
+    sample: Sample, seen: Observation, *, run_id: str, started_at: datetime
+) -> tuple[EvalRecord, bytes]:
+    """The record of a sample and its line, which is known to be read back.
+
+    A channel of which the observation says nothing, no field and no status, was never asked: `skipped`.
+    An observation that could not be read back (not a number, too deep, too long) is an error instead.
+    """
+    try:
+        return _written(sample, seen, run_id=run_id, started_at=started_at)
+    except Exception as error:  # noqa: BLE001
+        return _written(sample, _broken(error), run_id=run_id, started_at=started_at)
+
+
+def _written(
+    sample: Sample, seen: Observation, *, run_id: str, started_at: datetime
+) -> tuple[EvalRecord, bytes]:
+    """As `written`; what the case says of itself stands, whatever the observation says of the case."""
+    said = seen.model_dump(exclude_unset=True, warnings=False)
+    own = {name: value for name, value in said.items() if name not in Case.model_fields}
+    mark = {"run_id": run_id, "repeat": sample.repeat, "started_at": started_at}
+    record = EvalRecord.model_validate(_given(sample.case) | own | mark)
+    record = asked(record, set(own))
+    return record, encode(record)
+
+
+def _given(case: Case) -> dict[str, Any]:
+    """The fields of the case, without those it may carry from an earlier run."""
+    return {name: value for name, value in case.model_dump().items() if name not in _OBSERVED}

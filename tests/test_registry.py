@@ -1,0 +1,157 @@
+"""Names to functions: what is registered, what is refused, and what a wrong call is told."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evalkit import register, registry
+from evalkit.errors import UnknownName, UsageError
+from evalkit.registry import Spec, bind, lookup, names
+
+
+@pytest.fixture(autouse=True)
+def _clean() -> Iterator[None]:
+    """Each test starts from what is built in, and leaves no trace."""
+    before = dict(registry._registered)
+    registry._registered.clear()
+    registry._entry_points.cache_clear()
+    yield
+    registry._registered.clear()
+    registry._registered.update(before)
+    registry._entry_points.cache_clear()
+
+
+def test_a_registered_function_is_found_as_it_is() -> None:
+    @register("gadget", "polite")
+    def polite(case: object, dialog: object, *, words: tuple[str, ...] = ("请",)) -> bool:
+        return bool(words)
+
+    assert lookup("gadget", "polite") is polite
+    assert names("gadget") == ["polite"]
+
+
+def test_a_second_function_of_the_same_name_is_refused() -> None:
+    register("gadget", "polite")(len)
+    with pytest.raises(UsageError, match=r"gadget 'polite' is registered twice"):
+        register("gadget", "polite")(max)
+    assert lookup("gadget", "polite") is len
+
+
+def test_registering_the_same_function_again_changes_nothing() -> None:
+    register("gadget", "polite")(len)
+    register("gadget", "polite")(len)
+    assert names("gadget") == ["polite"]
+
+
+def test_a_built_in_name_is_taken() -> None:
+    with pytest.raises(UsageError, match="registered twice"):
+        register("metric", "intent")(len)
+
+
+def test_the_same_name_may_stand_under_two_kinds() -> None:
+    register("gadget", "polite")(len)
+    register("judge", "polite")(max)
+    assert lookup("judge", "polite") is max
+
+
+def test_an_unknown_name_is_told_the_nearest_one() -> None:
+    with pytest.raises(UnknownName, match=r"unknown metric 'retreival'. Did you mean 'retrieval'\?"):
+        lookup("metric", "retreival")
+
+
+def test_built_in_names_stand_first_and_the_others_are_sorted() -> None:
+    register("metric", "z_mine")(len)
+    register("metric", "a_mine")(max)
+    listed = names("metric")
+    assert listed[0] == "intent"
+    assert listed[-2:] == ["a_mine", "z_mine"]
+
+
+def test_a_built_in_is_imported_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry._BUILT_IN, "codec", {"json": "json:dumps"})
+    assert lookup("codec", "json") is importlib.import_module("json").dumps
+
+
+def _package(folder: Path, entry: str, code: str) -> None:
+    """An installed package in `folder` that announces one rule."""
+    (folder / "their_rules.py").write_text(code, encoding="utf-8")
+    info = folder / "their_rules-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: their-rules\nVersion: 1.0\n", encoding="utf-8"
+    )
+    (info / "entry_points.txt").write_text(f"[evalkit.gadget]\ntheirs = {entry}\n", encoding="utf-8")
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder from which packages are imported."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    sys.modules.pop("their_rules", None)
+
+
+def test_an_installed_package_announces_its_own(site: Path) -> None:
+    _package(site, "their_rules:theirs", "def theirs(case, dialog, *, least=1):\n    return least\n")
+    assert names("gadget") == ["theirs"]
+    assert bind("gadget", Spec("theirs", {"least": 2}))(None, None) == 2
+
+
+@pytest.mark.parametrize(
+    ("entry", "code"),
+    [("their_rules:theirs", "import no_such_module_at_all\n"), ("their_rules:gone", "")],
+    ids=["import", "attribute"],
+)
+def test_an_installed_package_that_cannot_be_imported_is_named(site: Path, entry: str, code: str) -> None:
+    _package(site, entry, code)
+    with pytest.raises(UsageError, match=rf"gadget 'theirs': {entry} cannot be imported \(.+\); mend"):
+        lookup("gadget", "theirs")
+
+
+def test_what_is_registered_by_hand_goes_before_what_is_installed(site: Path) -> None:
+    _package(site, "their_rules:theirs", "def theirs(case, dialog):\n    return 1\n")
+    register("gadget", "theirs")(len)
+    assert lookup("gadget", "theirs") is len
+    assert names("gadget") == ["theirs"]
+
+
+def _score(text: str, *, client: object, model: str, top: int = 3) -> tuple[str, object, str, int]:
+    return text, client, model, top
+
+
+def test_bind_fills_parameters_and_resources_in() -> None:
+    register("judge", "score")(_score)
+    client = object()
+    bound = bind("judge", Spec("score", {"model": "m"}), client=client, cache=object())
+    assert bound("x") == ("x", client, "m", 3)
+
+
+@pytest.mark.parametrize(
+    ("params", "found"),
+    [
+        ({"model": "m", "tpo": 1}, "unknown tpo"),
+        ({}, "missing model"),
+        ({"text": "x", "b": 1, "a": 2}, "unknown a, unknown b, unknown text, missing model"),
+    ],
+    ids=["unknown", "missing", "both"],
+)
+def test_parameters_that_do_not_fit_are_named_and_the_signature_shown(
+    params: dict[str, object], found: str
+) -> None:
+    register("judge", "score")(_score)
+    with pytest.raises(UsageError) as error:
+        bind("judge", Spec("score", params), client=object())
+    assert f"judge 'score': parameters do not fit ({found})" in str(error.value)
+    assert "Wanted: score(text: " in str(error.value)
+    assert "top: 'int' = 3" in str(error.value)
+
+
+def test_a_spec_has_no_parameters_unless_told() -> None:
+    assert Spec("intent") == Spec("intent", {})
+    with pytest.raises(AttributeError):
+        Spec("intent").type = "x"  # type: ignore[misc]
