@@ -144,12 +144,21 @@ def changes(
     cases = _by_case(pairs, metric, codes)
     of = _Metric(metric, facts, _bounded(pairs, metric))
     yield _change(cases, of, place=(OVERALL, ""), effort=effort)
-    labels = pairs.base.iloc[np.unique(codes, return_index=True)[1]].reset_index(drop=True)
+    first = np.unique(codes, return_index=True)[1]
     for dimension in dimensions:
-        for label, rows in labels.groupby(dimension).indices.items():
+        for label, rows in _slices(pairs.base[dimension].iloc[first].to_list()).items():
             part = _Cases(cases.base[rows], cases.run[rows], cases.samples[rows], cases.lost[rows])
             if part.samples.any() or part.lost.any():
-                yield _change(part, of, place=(dimension, str(label)), effort=effort)
+                yield _change(part, of, place=(dimension, label), effort=effort)
+
+
+def _slices(labels: Sequence[str | None]) -> dict[str, list[int]]:
+    """The rows of each label, labels sorted; a row without one is in no slice."""
+    rows: dict[str, list[int]] = {}
+    for row, label in enumerate(labels):
+        if label is not None:
+            rows.setdefault(label, []).append(row)
+    return {label: rows[label] for label in sorted(rows)}
 
 
 def _by_case(pairs: Pairs, metric: str, codes: NDArray[np.intp]) -> _Cases:
@@ -165,8 +174,9 @@ def _by_case(pairs: Pairs, metric: str, codes: NDArray[np.intp]) -> _Cases:
 
 
 def _bounded(pairs: Pairs, metric: str) -> bool:
-    scores = pd.concat([pairs.base[metric], pairs.run[metric]]).dropna()
-    return bool(scores.between(0, 1).all())
+    scores = np.concatenate([pairs.base[metric].to_numpy(), pairs.run[metric].to_numpy()])
+    counted = scores[~np.isnan(scores)]
+    return bool(np.all((counted >= 0) & (counted <= 1)))
 
 
 def _change(cases: _Cases, metric: _Metric, *, place: tuple[str, str], effort: Effort) -> Change:
