@@ -55,7 +55,7 @@ def records(sizes: NDArray[np.int64], rates: Floats, rng: np.random.Generator) -
 def by_us(run: Records) -> list[int]:
     """The first rows of the tree of intents."""
     tree = intent_tree(digest(Run("simulated", run, [compute(run)])), metric="intent_top1")
-    return [int(row.label) for row in tree.leaves[:ROWS]] if tree else []
+    return [int(row.label) for row in tree.leaves[:ROWS]]
 
 
 def by_accuracy(run: Records) -> list[int]:

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalkit.cli.options import as_json, digest_of, places, run_argument, say
+from evalkit.cli.options import as_json, digest_of, places, run_argument, say, show
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from evalkit.cases import Taxonomy
     from evalkit.report.plan import Plan
 
@@ -56,7 +54,7 @@ def fix(
     if as_json:
         say(plain(found))
     else:
-        _print(fix_view(found, limit=limit))
+        show(fix_view(found, limit=limit))
 
 
 @click.command()
@@ -97,7 +95,7 @@ def plan(
     if as_json:
         say(plain(found))
     else:
-        _print(plan_view(found, limit=limit))
+        show(plan_view(found, limit=limit))
 
 
 @click.command()
@@ -144,7 +142,7 @@ def history(
     if as_json:
         say(plain(found))
     else:
-        _print(history_view(found, limit=limit))
+        show(history_view(found, limit=limit))
 
 
 def _planned(source: str, *, width: float, taxonomy: Path | None, runs_dir: Path) -> Plan:
@@ -178,9 +176,3 @@ def _taxonomy(source: str, named: Path | None) -> Taxonomy | None:
 
     path = named or Path(source).with_name("taxonomy.json")
     return Taxonomy.load(path) if named or path.is_file() else None
-
-
-def _print(view: RenderableType) -> None:
-    from rich.console import Console  # noqa: PLC0415 - heavy imports wait for the command
-
-    Console(markup=False, highlight=False, emoji=False).print(view)

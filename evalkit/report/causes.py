@@ -21,6 +21,10 @@ HUB = 3
 """An intent that takes samples of so many others, mostly of none of them, is too broad by itself."""
 
 
+SPREAD = ("document_never_retrieved", "weak_retrieval", "empty_retrieval")
+"""Causes that are one where they are spread evenly over many documents or intents."""
+
+
 class Cause(NamedTuple):
     """What went wrong: a stable `kind`, and what it went wrong with: labels, documents, slots, tools."""
 
@@ -40,7 +44,24 @@ def causes(charged: Charges) -> Shares:
         found = dict.fromkeys(_causes(failure, facts)) or {Cause(failure.reasons[0].kind): None}
         for cause in found:
             shares[cause][row] = 1 / len(found)
+    for kind in SPREAD:
+        _merge(shares, kind)
     return shares
+
+
+def _merge(shares: dict[Cause, dict[int, float]], kind: str) -> None:
+    """Make one cause of those of that kind where they are many and none stands out: they come from one place."""
+    mine = sorted(
+        (cause for cause in shares if cause.kind == kind), key=lambda cause: (-len(shares[cause]), cause)
+    )
+    sizes = [len(shares[cause]) for cause in mine]
+    if len(mine) < HUB or HUB * max(sizes) > sum(sizes):
+        return
+    rows: defaultdict[int, float] = defaultdict(float)
+    for cause in mine:
+        for row, share in shares.pop(cause).items():
+            rows[row] += share
+    shares[Cause(kind, tuple(cause.subject[0] for cause in mine))] = dict(rows)
 
 
 @dataclass(frozen=True, slots=True)

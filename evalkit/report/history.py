@@ -16,8 +16,9 @@ import numpy as np
 import pandas as pd
 
 from evalkit.planning import smallest_p
+from evalkit.report.paired import p_value
 from evalkit.report.snapshot import MetricFacts
-from evalkit.stats import holm, mcnemar, sign_flip
+from evalkit.stats import FLIP_DRAWS, holm
 
 __all__ = ["Moment", "Point", "Series", "Step", "Track", "tracks"]
 
@@ -179,14 +180,8 @@ def _step(
         delta=float(moved.mean()) if len(moved) else None,
         worse=int(np.count_nonzero(gain < 0)),
         better=int(np.count_nonzero(gain > 0)),
-        p=_p(gain, is_rate=facts.is_rate) if len(moved) else None,
+        p=p_value(moved, is_rate=facts.is_rate, flips=FLIP_DRAWS) if len(moved) else None,
     )
-
-
-def _p(gain: np.ndarray[tuple[int], np.dtype[np.float64]], *, is_rate: bool) -> float:
-    if is_rate and np.all(np.isin(gain, (-1, 0, 1))):
-        return mcnemar(int(np.count_nonzero(gain < 0)), int(np.count_nonzero(gain > 0)))
-    return sign_flip(gain)
 
 
 def _corrected(series: Sequence[Series]) -> list[Series]:

@@ -20,7 +20,7 @@ from evalkit.report.gains import Gain, gain
 from evalkit.report.worse_test import worse_than_rest
 from evalkit.stats import benjamini_hochberg, mean_interval
 
-__all__ = ["IntentTree", "Level", "TreeBranch", "TreeRow", "intent_tree"]
+__all__ = ["IntentTree", "Level", "TreeBranch", "TreeRow", "intent_tree", "recoverable"]
 
 Level = Literal["intent_l1", "intent_l2"]
 
@@ -83,26 +83,30 @@ class IntentTree:
         return sorted((row for branch in self.branches for row in branch.leaves), key=_rank)
 
 
-def intent_tree(digest: Digest, *, metric: str | None = None) -> IntentTree | None:
-    """The tree by `metric`, or by the main metric of the run; null where nothing was measured.
+def recoverable(digest: Digest, metric: str | None) -> bool:
+    """Whether the metric's scores lie between 0 and 1, so that a share of them can be won back; null: no."""
+    if metric is None:
+        return False
+    return bool(digest.tables.samples[metric].to_pandas().dropna().between(0, 1).all())
+
+
+def intent_tree(digest: Digest, *, metric: str) -> IntentTree:
+    """The tree by `metric`.
 
     A label that stands under two first-level labels is put under the one that it has most often. UnknownName
     for a metric that the run does not have, UsageError for one whose scores do not lie between 0 and 1.
     """
-    name = metric or digest.main
-    if name is None:
-        return None
-    samples = _with_losses(digest, name)
+    samples = _with_losses(digest, metric)
     ways = ranked_directions(samples)
-    tops = {row.label: row for row in _rows(samples, "intent_l1", name, ways)}
+    tops = {row.label: row for row in _rows(samples, "intent_l1", metric, ways)}
     above = _above(samples)
     under: dict[str | None, list[TreeRow]] = {label: [] for label in tops}
-    for row in _rows(samples, "intent_l2", name, ways):
+    for row in _rows(samples, "intent_l2", metric, ways):
         under.setdefault(above.get(row.label), []).append(row)
     branches = tuple(TreeBranch(tops.get(label or ""), tuple(rows)) for label, rows in under.items())
     lost = samples["lost"].dropna()
-    mean = samples[name].mean() if len(lost) else None
-    return IntentTree(name, len(samples), len(lost), mean, branches, tuple(ways))
+    mean = samples[metric].mean() if len(lost) else None
+    return IntentTree(metric, len(samples), len(lost), mean, branches, tuple(ways))
 
 
 def _with_losses(digest: Digest, metric: str) -> pd.DataFrame:
@@ -112,7 +116,7 @@ def _with_losses(digest: Digest, metric: str) -> pd.DataFrame:
         raise UnknownName("metric", metric, results)
     samples: pd.DataFrame = digest.tables.samples.to_pandas()
     scores = samples[metric]
-    if not scores.dropna().between(0, 1).all():
+    if not recoverable(digest, metric):
         raise UsageError(
             f"metric {metric!r}: found scores outside 0–1, wanted a metric of which a share can be won back; "
             "`evalkit worst` ranks by any metric."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,9 +12,9 @@ import pyarrow.parquet as pq
 
 from evalkit import runs
 from evalkit.contracts import Manifest, MetricResult
-from evalkit.engines.local import DEFAULT, local
+from evalkit.engines.scored import scored
 from evalkit.errors import NoInput
-from evalkit.records import Records
+from evalkit.judgements import judged_path
 from evalkit.report.history import Moment
 from evalkit.report.snapshot import MetricFacts
 from evalkit.report.tables import OVERALL, samples, signature
@@ -48,10 +49,9 @@ def _known(runs_dir: Path) -> list[tuple[Path, Manifest]]:
 
 
 def _scored(path: Path, manifest: Manifest) -> tuple[Moment, Sequence[MetricResult]]:
-    records = Records.of(path)
-    results = local(records, metrics=DEFAULT)
-    table = samples(records, results, run_id=manifest.run_id)
-    return _moment(manifest, table.to_pandas(), results), results
+    run = scored(path)
+    table = samples(run.records, run.results, run_id=manifest.run_id)
+    return _moment(manifest, table.to_pandas(), run.results), run.results
 
 
 def _moment(manifest: Manifest, table: pd.DataFrame, results: Sequence[MetricResult]) -> Moment:
@@ -75,18 +75,27 @@ def _facts(result: MetricResult, manifest: Manifest) -> MetricFacts:
 def _reported(
     path: Path, reports_dir: Path, manifest: Manifest, results: Sequence[MetricResult]
 ) -> Moment | None:
-    """The run by the tables of its report; null where they are missing, torn, older, or of other metrics."""
+    """The run by the tables of its report; null where they are missing, torn, older, set by hand, or of other metrics."""
     folder = reports_dir / manifest.run_id
     try:
-        if (folder / "samples.parquet").stat().st_mtime_ns < path.stat().st_mtime_ns:
+        if _age(folder / "samples.parquet") < max(_age(path), _age(judged_path(path), missing=0)):
+            return None
+        if json.loads((folder / "summary.json").read_bytes())["overridden"]:
             return None
         table, slices = (pq.read_table(folder / f"{name}.parquet") for name in ("samples", "slices"))
-    except (OSError, pa.ArrowInvalid):
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowInvalid):
         return None
     wanted = {result.name: signature(result, eval_set_sha256=manifest.eval_set_sha256) for result in results}
     if _signatures(slices) != wanted or not set(wanted) <= set(table.column_names):
         return None
     return _moment(manifest, table.to_pandas(), results)
+
+
+def _age(path: Path, *, missing: int | None = None) -> int:
+    """When the file was written; `missing` where it is not there, else an OSError."""
+    if missing is not None and not path.exists():
+        return missing
+    return path.stat().st_mtime_ns
 
 
 def _signatures(slices: pa.Table) -> Mapping[str, str]:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from evalkit.report.causes import Cause, causes
 from evalkit.report.charges import Charges
 from evalkit.report.directions import Example, examples
+from evalkit.report.evidence import Evidence
 from evalkit.report.gains import Gain
 from evalkit.report.reasons import Gate
-from evalkit.report.remedies import Evidence, remedy
+from evalkit.report.remedies import remedy
 
 __all__ = ["Suggestion", "suggestions"]
 
