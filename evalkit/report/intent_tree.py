@@ -78,6 +78,11 @@ class IntentTree:
     directions: tuple[ErrorDirection, ...]
 
     @property
+    def tops(self) -> list[TreeRow]:
+        """The first-level intents, most to win first."""
+        return [branch.top for branch in self.branches if branch.top is not None]
+
+    @property
     def leaves(self) -> list[TreeRow]:
         """The second-level intents of all branches, most to win first."""
         return sorted((row for branch in self.branches for row in branch.leaves), key=_rank)
