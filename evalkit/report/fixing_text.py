@@ -32,7 +32,7 @@ def first_view(found: FixFirst) -> RenderableType:
     lines: list[RenderableType] = [Text("\nfix first", "bold")]
     for number, each in enumerate(found.first, 1):
         lines.append(_headed(f"{number}. ", each))
-        lines.append(Padding(cell(each.advice, "dim"), (0, 0, 0, 3)))
+        lines.append(Padding(cell(f"see {_keys(each)}", "dim"), (0, 0, 0, 3)))
     return Group(*lines)
 
 
@@ -64,11 +64,15 @@ def _suggestions(found: Sequence[Suggestion], limit: int) -> Iterator[Renderable
 
 def _details(each: Suggestion) -> Iterator[Text]:
     yield cell(each.advice, "dim")
-    keys = ", ".join(each.keys[:KEYS]) + (
-        f" and {len(each.keys) - KEYS} more" if len(each.keys) > KEYS else ""
+    yield cell(
+        f"samples: {_keys(each)}" + (f"; {each.again} break a later gate too" if each.again else ""), "dim"
     )
-    yield cell(f"samples: {keys}" + (f"; {each.again} break a later gate too" if each.again else ""), "dim")
     yield from (cell(f"“{example.query}”", "dim italic") for example in each.examples)
+
+
+def _keys(each: Suggestion) -> str:
+    more = f" and {len(each.keys) - KEYS} more" if len(each.keys) > KEYS else ""
+    return ", ".join(each.keys[:KEYS]) + more
 
 
 def _funnel(found: Funnel) -> Iterator[RenderableType]:

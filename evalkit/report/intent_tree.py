@@ -6,6 +6,7 @@ and says how likely chance alone made it worse than the rest.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -110,8 +111,9 @@ def intent_tree(digest: Digest, *, metric: str) -> IntentTree:
         under.setdefault(above.get(row.label), []).append(row)
     branches = tuple(TreeBranch(tops.get(label or ""), tuple(rows)) for label, rows in under.items())
     lost = samples["lost"].dropna()
-    mean = samples[metric].mean() if len(lost) else None
-    return IntentTree(metric, len(samples), len(lost), mean, branches, tuple(ways))
+    return IntentTree(
+        metric, len(samples), len(lost), _mean(samples[metric].dropna()), branches, tuple(ways)
+    )
 
 
 def _with_losses(digest: Digest, metric: str) -> pd.DataFrame:
@@ -156,12 +158,17 @@ def _row(part: pd.DataFrame, cases: pd.DataFrame, *, level: Level, metric: str, 
         n_total=len(part),
         n_counted=len(counted),
         errors=float(lost.sum()),
-        mean=float(scores.mean()) if len(counted) else None,
+        mean=_mean(scores),
         ci_low=low,
         ci_high=high,
         gain=gain(lost, whole=whole, cases=counted["sample_id"]),
         p=worse_than_rest(cases["lost"][inside], cases["lost"][~inside]),
     )
+
+
+def _mean(scores: pd.Series[float]) -> float | None:
+    """The correctly rounded mean, to the bit that of the slices table."""
+    return math.fsum(scores) / len(scores) if len(scores) else None
 
 
 def _adjusted(rows: Sequence[TreeRow]) -> list[TreeRow]:
