@@ -103,7 +103,7 @@ def plan(
     "--metric", "metrics", multiple=True, help="Only this metric; repeatable. Without it the main ones."
 )
 @click.option(
-    "--by", multiple=True, help="Slice by this column of the samples too (intent_l2, …); repeatable."
+    "--by", multiple=True, help="Slice by intent_l1, intent_l2, difficulty or trap_type too; repeatable."
 )
 @click.option(
     "--last",

@@ -7,7 +7,7 @@ the rest, Holm over all tests of a metric that could be decided at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
+from evalkit.errors import UnknownName
 from evalkit.planning import smallest_p
 from evalkit.report.paired import p_value
 from evalkit.report.snapshot import MetricFacts
@@ -24,6 +25,9 @@ __all__ = ["Moment", "Point", "Series", "Step", "Track", "tracks"]
 
 ALPHA = 0.05
 OVERALL = "overall"
+DIMENSIONS = ("intent_l1", "intent_l2", "difficulty", "trap_type")
+"""The columns of a samples table with one label a sample."""
+
 SLACK = 1e-12
 
 
@@ -109,13 +113,22 @@ class Track:
 def tracks(moments: Sequence[Moment], *, metrics: Sequence[str], by: Sequence[str] = ()) -> list[Track]:
     """The tracks of these runs, the one with the newest run first; a metric makes series where runs have it.
 
-    Runs whose version of a metric differs from the newest run's are left out of its series.
+    Runs whose version of a metric differs from the newest run's are left out of its series. UnknownName for a
+    metric that no run has, or a dimension that is none.
     """
+    _require("metric", metrics, {name for moment in moments for name in moment.metrics})
+    _require("dimension", by, DIMENSIONS)
     groups: dict[tuple[str, str], list[Moment]] = {}
     for moment in sorted(moments, key=lambda moment: (moment.started_at, moment.run_id)):
         groups.setdefault((moment.target, moment.eval_set_sha256), []).append(moment)
     newest_first = sorted(groups.values(), key=lambda group: group[-1].started_at, reverse=True)
     return [_track(group, metrics, by) for group in newest_first]
+
+
+def _require(kind: str, wanted: Sequence[str], known: Collection[str]) -> None:
+    for name in wanted:
+        if name not in known:
+            raise UnknownName(kind, name, known)
 
 
 def _track(group: Sequence[Moment], metrics: Sequence[str], by: Sequence[str]) -> Track:

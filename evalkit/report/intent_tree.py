@@ -111,9 +111,7 @@ def intent_tree(digest: Digest, *, metric: str) -> IntentTree:
         under.setdefault(above.get(row.label), []).append(row)
     branches = tuple(TreeBranch(tops.get(label or ""), tuple(rows)) for label, rows in under.items())
     lost = samples["lost"].dropna()
-    return IntentTree(
-        metric, len(samples), len(lost), _mean(samples[metric].dropna()), branches, tuple(ways)
-    )
+    return IntentTree(metric, len(samples), len(lost), _mean(samples[metric].dropna()), branches, tuple(ways))
 
 
 def _with_losses(digest: Digest, metric: str) -> pd.DataFrame:
