@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from evalkit.report.gains import Gain, gain
 
 __all__ = ["ErrorDirection", "Example", "examples", "ranked_directions"]
+
+Column: TypeAlias = NDArray[Any]
 
 METRIC = "intent_top1"
 EXAMPLES = 3
@@ -51,37 +55,45 @@ def ranked_directions(samples: pd.DataFrame) -> list[ErrorDirection]:
     """The error directions of a samples table, largest lower bound of the gain first; no errors: empty."""
     if METRIC not in samples:
         return []
-    counted = samples.loc[samples[METRIC].notna(), _COLUMNS]
+    counted = samples.loc[samples[METRIC].notna() & samples["intent_l2"].notna(), _COLUMNS]
+    columns = {name: counted[name].to_numpy(object) for name in _COLUMNS}
+    of_gold = _grouped(columns["intent_l2"], range(len(counted)))
     found = [
         direction
-        for gold, of_gold in counted.groupby("intent_l2")
-        for direction in _of_one(str(gold), of_gold, whole=len(counted))
+        for gold, rows in of_gold.items()
+        for direction in _of_one(str(gold), rows, columns, whole=len(counted))
     ]
     return sorted(found, key=lambda way: (way.gain.rank, way.gold, way.predicted or ""))
 
 
-def _of_one(gold: str, of_gold: pd.DataFrame, *, whole: int) -> list[ErrorDirection]:
-    wrong = of_gold[of_gold[METRIC] == 0]
-    return [
-        _direction(gold, of_gold, way, errors=len(wrong), whole=whole)
-        for _, way in wrong.groupby("intent_pred", dropna=False)
-    ]
+def _grouped(labels: Column, rows: Iterable[int]) -> dict[str | None, list[int]]:
+    found: defaultdict[str | None, list[int]] = defaultdict(list)
+    for row in rows:
+        label = labels[row]
+        found[label if isinstance(label, str) else None].append(row)
+    return found
 
 
-def _direction(
-    gold: str, of_gold: pd.DataFrame, way: pd.DataFrame, *, errors: int, whole: int
-) -> ErrorDirection:
-    predicted = way["intent_pred"].iloc[0]
-    lost = of_gold.index.isin(way.index).astype(np.float64)
-    return ErrorDirection(
-        gold=gold,
-        predicted=predicted if isinstance(predicted, str) else None,
-        n=len(way),
-        gold_n=len(of_gold),
-        share=len(way) / errors,
-        gain=gain(lost, whole=whole, cases=of_gold["sample_id"]),
-        examples=examples(_keys(way), way["query"]),
-    )
+def _of_one(
+    gold: str, rows: list[int], columns: Mapping[str, Column], *, whole: int
+) -> Iterator[ErrorDirection]:
+    """The directions of one right label, which stands in these rows."""
+    wrong = [row for row in rows if columns[METRIC][row] == 0]
+    for predicted, way in _grouped(columns["intent_pred"], wrong).items():
+        keys = map(_key, columns["sample_id"][way], columns["repeat"][way])
+        yield ErrorDirection(
+            gold=gold,
+            predicted=predicted,
+            n=len(way),
+            gold_n=len(rows),
+            share=len(way) / len(wrong),
+            gain=gain(np.isin(rows, way), whole=whole, cases=columns["sample_id"][rows].astype(str)),
+            examples=examples(keys, columns["query"][way]),
+        )
+
+
+def _key(sample_id: str, repeat: int) -> str:
+    return f"{sample_id}#{repeat}" if repeat else sample_id
 
 
 def examples(keys: Iterable[str], queries: Iterable[str], most: int = EXAMPLES) -> tuple[Example, ...]:
@@ -90,8 +102,3 @@ def examples(keys: Iterable[str], queries: Iterable[str], most: int = EXAMPLES) 
     for key, query in zip(keys, queries, strict=True):
         found.setdefault(query, Example(key, query))
     return tuple(found.values())[:most]
-
-
-def _keys(samples: pd.DataFrame) -> list[str]:
-    pairs = zip(samples["sample_id"], samples["repeat"], strict=True)
-    return [f"{sample_id}#{repeat}" if repeat else sample_id for sample_id, repeat in pairs]

@@ -7,16 +7,18 @@ and says how likely chance alone made it worse than the rest.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple, TypeAlias
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from evalkit.errors import UnknownName, UsageError
 from evalkit.report.digest import Digest
-from evalkit.report.directions import ErrorDirection, ranked_directions
+from evalkit.report.directions import METRIC, ErrorDirection, ranked_directions
 from evalkit.report.gains import Gain, gain
 from evalkit.report.worse_test import worse_than_rest
 from evalkit.stats import benjamini_hochberg, mean_interval
@@ -24,6 +26,10 @@ from evalkit.stats import benjamini_hochberg, mean_interval
 __all__ = ["IntentTree", "Level", "TreeBranch", "TreeRow", "intent_tree", "recoverable"]
 
 Level = Literal["intent_l1", "intent_l2"]
+Floats: TypeAlias = NDArray[np.float64]
+Codes: TypeAlias = NDArray[np.intp]
+
+_COLUMNS = ("sample_id", "repeat", "query", "intent_l1", "intent_l2", "intent_pred", METRIC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +117,9 @@ def intent_tree(digest: Digest, *, metric: str) -> IntentTree:
         under.setdefault(above.get(row.label), []).append(row)
     branches = tuple(TreeBranch(tops.get(label or ""), tuple(rows)) for label, rows in under.items())
     lost = samples["lost"].dropna()
-    return IntentTree(metric, len(samples), len(lost), _mean(samples[metric].dropna()), branches, tuple(ways))
+    return IntentTree(
+        metric, len(samples), len(lost), _mean(samples[metric].dropna().to_numpy()), branches, tuple(ways)
+    )
 
 
 def _with_losses(digest: Digest, metric: str) -> pd.DataFrame:
@@ -119,52 +127,73 @@ def _with_losses(digest: Digest, metric: str) -> pd.DataFrame:
     results = {result.name: result for result in digest.run.results}
     if metric not in results:
         raise UnknownName("metric", metric, results)
-    samples: pd.DataFrame = digest.tables.samples.to_pandas()
-    scores = samples[metric]
     if not recoverable(digest, metric):
         raise UsageError(
             f"metric {metric!r}: found scores outside 0–1, wanted a metric of which a share can be won back; "
             "`evalkit worst` ranks by any metric."
         )
-    return samples.assign(lost=scores if results[metric].lower_is_better else 1 - scores)
+    wanted = [
+        name for name in dict.fromkeys((*_COLUMNS, metric)) if name in digest.tables.samples.column_names
+    ]
+    samples: pd.DataFrame = digest.tables.samples.select(wanted).to_pandas()
+    scores = samples[metric]
+    return samples.assign(
+        lost=scores if results[metric].lower_is_better else 1 - scores,
+        case=pd.factorize(samples["sample_id"])[0],
+    )
 
 
 def _rows(samples: pd.DataFrame, level: Level, metric: str, ways: Sequence[ErrorDirection]) -> list[TreeRow]:
     """The rows of a level with their q values, most to win first."""
-    cases = _by_case(samples, level)
-    whole = int(samples["lost"].notna().sum())
-    rows = [_row(part, cases, level=level, metric=metric, whole=whole) for _, part in samples.groupby(level)]
+    codes, labels = pd.factorize(samples[level])
+    found = _Columns(
+        samples[metric].to_numpy(), samples["lost"].to_numpy(), samples["case"].to_numpy(), codes
+    )
+    cases = _by_case(found)
+    rows = [_row(found, cases, code=code, level=level, label=str(label)) for code, label in enumerate(labels)]
     return sorted(_directed(_adjusted(rows), samples, ways), key=_rank)
 
 
-def _by_case(samples: pd.DataFrame, level: Level) -> pd.DataFrame:
+class _Columns(NamedTuple):
+    """Score, loss (NaN: not counted), case and label (-1: none) of each sample, all (n,)."""
+
+    score: Floats
+    lost: Floats
+    case: Codes
+    label: Codes
+
+
+def _by_case(found: _Columns) -> _Columns:
     """The mean loss of each case that counts, with its label: repeats of a case are one case to a test."""
-    counted = samples[samples["lost"].notna()]
-    return counted.groupby("sample_id", sort=False).agg(label=(level, "first"), lost=("lost", "mean"))
+    counted = ~np.isnan(found.lost)
+    cases, first, place = np.unique(found.case[counted], return_index=True, return_inverse=True)
+    n = np.bincount(place, minlength=len(cases))
+    lost = np.bincount(place, weights=found.lost[counted], minlength=len(cases)) / n
+    return _Columns(1 - lost, lost, cases, found.label[counted][first])
 
 
-def _row(part: pd.DataFrame, cases: pd.DataFrame, *, level: Level, metric: str, whole: int) -> TreeRow:
-    counted = part.loc[part["lost"].notna(), ["sample_id", "lost", metric]]
-    label = str(part[level].iloc[0])
-    lost, scores = counted["lost"], counted[metric]
-    is_rate = bool(scores.isin((0, 1)).all())
-    low, high = mean_interval(scores, is_rate=is_rate, clusters=counted["sample_id"])
-    inside = (cases["label"] == label).to_numpy()
+def _row(found: _Columns, cases: _Columns, *, code: int, level: Level, label: str) -> TreeRow:
+    mine = found.label == code
+    counted = mine & ~np.isnan(found.lost)
+    scores, lost, clusters = found.score[counted], found.lost[counted], found.case[counted]
+    is_rate = bool(np.all((scores == 0) | (scores == 1)))
+    low, high = mean_interval(scores, is_rate=is_rate, clusters=clusters)
+    inside = cases.label == code
     return TreeRow(
         level=level,
         label=label,
-        n_total=len(part),
-        n_counted=len(counted),
-        errors=float(lost.sum()),
+        n_total=int(mine.sum()),
+        n_counted=len(scores),
+        errors=math.fsum(lost),
         mean=_mean(scores),
         ci_low=low,
         ci_high=high,
-        gain=gain(lost, whole=whole, cases=counted["sample_id"]),
-        p=worse_than_rest(cases["lost"][inside], cases["lost"][~inside]),
+        gain=gain(lost, whole=int(np.count_nonzero(~np.isnan(found.lost))), cases=clusters),
+        p=worse_than_rest(cases.lost[inside], cases.lost[~inside]),
     )
 
 
-def _mean(scores: pd.Series[float]) -> float | None:
+def _mean(scores: Floats) -> float | None:
     """The correctly rounded mean, to the bit that of the slices table."""
     return math.fsum(scores) / len(scores) if len(scores) else None
 
@@ -179,13 +208,13 @@ def _directed(
     rows: Sequence[TreeRow], samples: pd.DataFrame, ways: Sequence[ErrorDirection]
 ) -> Iterator[TreeRow]:
     """The rows with the direction that most of their intent errors take."""
-    labels = _above(samples)
+    above = _above(samples)
+    of_row: defaultdict[tuple[str, str | None], list[ErrorDirection]] = defaultdict(list)
+    for way in ways:
+        of_row["intent_l2", way.gold].append(way)
+        of_row["intent_l1", above.get(way.gold)].append(way)
     for row in rows:
-        mine = [
-            way
-            for way in ways
-            if row.label == (way.gold if row.level == "intent_l2" else labels.get(way.gold))
-        ]
+        mine = of_row[row.level, row.label]
         errors = sum(way.n for way in mine)
         most = max(mine, key=lambda way: way.n, default=None)
         yield replace(row, direction=most, direction_share=most.n / errors) if most else row
