@@ -65,7 +65,7 @@ def never_retrieved(seen: Evidence) -> str:
         return f"document {documents[0]} is never retrieved: {seen.portion} that need it"
     more = f" and {len(documents) - SHOWN} more" if len(documents) > SHOWN else ""
     listed = ", ".join(documents[:SHOWN]) + more
-    return f"{times(len(documents), 'document')} are never retrieved ({listed}): {seen.portion} that need one"
+    return f"{times(len(documents), 'document')} are never retrieved ({listed}): {seen.portion}"
 
 
 def overlap(seen: Evidence) -> str:

@@ -28,12 +28,12 @@ _TINY = 0.001
 def first_view(found: FixFirst) -> RenderableType:
     """The three things to fix first, each with its expected gain and samples to look at; empty without failures."""
     if not found.first:
-        return Text("")
-    lines: list[RenderableType] = [Text("\nfix first", "bold")]
+        return Group()
+    lines: list[RenderableType] = [Text("fix first", "bold")]
     for number, each in enumerate(found.first, 1):
         lines.append(_headed(f"{number}. ", each))
         lines.append(Padding(cell(f"see {_keys(each)}", "dim"), (0, 0, 0, 3)))
-    return Group(*lines)
+    return Group(*lines, Text(""))
 
 
 def fix_view(found: FixFirst, *, limit: int) -> RenderableType:

@@ -24,7 +24,8 @@ class Remedy:
 
     `title` says what was seen, `advice` what to do. It could befall the samples that `metric` counts
     (`recall` stands for the metric of retrieval; empty: all) and in which `names` finds one of the words of the
-    cause's subject (only its first where `only_first`), or none where `others`; without `names` all.
+    cause's subject (only its first where `only_first`), or none where `others`; without `names`, and where a cause is
+    spread over many subjects (`spread`), all.
     """
 
     advice: str
@@ -33,11 +34,12 @@ class Remedy:
     names: Names | None = None
     only_first: bool = False
     others: bool = False
+    spread: bool = False
 
     def at_risk(self, charged: Charges, cause: Cause) -> Rows:
         """Where in the run (n,) the cause could have struck."""
         counted = charged.rows(charged.recall if self.metric == "recall" else self.metric)
-        if self.names is None:
+        if self.names is None or (self.spread and len(cause.subject) > 1):
             return counted
         having = charged.having(self.names)
         hit = np.zeros(len(counted), dtype=np.bool_)
@@ -118,6 +120,7 @@ _REMEDIES: Mapping[str, Remedy] = {
         never_retrieved,
         metric="recall",
         names=_documents,
+        spread=True,
     ),
     "weak_retrieval": Remedy(
         "The documents are in the index, and other questions find them: look at the rewriting of the query, "
@@ -125,12 +128,14 @@ _REMEDIES: Mapping[str, Remedy] = {
         of_intents("retrieval misses documents of"),
         metric="recall",
         names=_label,
+        spread=True,
     ),
     "empty_retrieval": Remedy(
         "Nothing came back at all: look at filters, at the score threshold, and at the route of the intent.",
         of_intents("nothing is retrieved for"),
         metric="recall",
         names=_label,
+        spread=True,
     ),
     "over_retrieval": Remedy(
         "Route these intents past retrieval: small talk and tasks need no documents.",
