@@ -101,7 +101,7 @@ THIRD_PARTY = {
 EXTRA = {
     "net": {"httpx"},
     "targets": {"httpx", "starlette", "uvicorn", "pydantic"},
-    "judges": {"httpx", "pydantic"},
+    "judges": {"httpx", "pydantic", "xllamacpp"},
 }
 
 PURE = {"metrics": {"evalkit.registry", "evalkit.rules", "httpx", "json", "pathlib"}}
