@@ -29,6 +29,8 @@ _BUILT_IN: dict[str, dict[str, str]] = {
         "tools": "evalkit.metrics.tools:compute",
         "latency": "evalkit.metrics.latency:compute",
         "judged": "evalkit.metrics.judged:compute",
+        "outcome": "evalkit.metrics.outcome:compute",
+        "passes": "evalkit.metrics.outcome:passes",
     },
     "measure": {
         "faithfulness": "evalkit.judges.measures.faithfulness:faithfulness",
@@ -41,6 +43,17 @@ _BUILT_IN: dict[str, dict[str, str]] = {
         "intent_classification": "evalkit.judges.measures.intent_classification:intent_classification",
         "safety": "evalkit.judges.measures.safety:safety",
         "pairwise": "evalkit.judges.measures.pairwise:pairwise",
+    },
+    "rule": {
+        "keyword_match": "evalkit.rules.keyword_match:keyword_match",
+        "response_time": "evalkit.rules.response_time:response_time",
+        "json_schema": "evalkit.rules.json_schema:json_schema",
+        "semantic_similarity": "evalkit.rules.semantic_similarity:semantic_similarity",
+        "llm_score": "evalkit.rules.llm_score:llm_score",
+        "safety": "evalkit.rules.safety:safety",
+        "intent_classification": "evalkit.rules.intent_classification:intent_classification",
+        "should_succeed": "evalkit.rules.expectation:should_succeed",
+        "task_completion": "evalkit.rules.task_completion:task_completion",
     },
     "target": {
         "demo": "evalkit.targets.demo:demo",

@@ -51,6 +51,7 @@ SAME_FLOOR = {
     ("agreement", "stats"),
     ("judgements", "reading"),
     ("judgements", "records"),
+    ("rules", "metrics"),
     ("runs", "reading"),
     ("runs", "writing"),
     ("writing", "reading"),
@@ -61,7 +62,7 @@ CLOSED = {"metrics", "rules", "judges", "targets", "importers", "engines"}
 """Folders of siblings: a file in one may not import the file beside it (a sub-package is one sibling)."""
 
 SHARED = {
-    "engines": {"local", "overrides"},
+    "engines": {"local", "overrides", "rules"},
     "judges": {
         "batch",
         "budget",
@@ -81,6 +82,8 @@ SHARED = {
         "run",
         "server",
     },
+    "metrics": {"completion"},
+    "rules": {"judged", "params", "regexes", "scope", "words"},
     "targets": {"ragent"},
 }
 """Siblings that stand a step below the rest of their folder."""
@@ -102,6 +105,8 @@ EXTRA = {
     "net": {"httpx"},
     "targets": {"httpx", "starlette", "uvicorn", "pydantic"},
     "judges": {"httpx", "pydantic", "xllamacpp"},
+    "engines": {"pydantic"},
+    "rules": {"pydantic"},
 }
 
 PURE = {"metrics": {"evalkit.registry", "evalkit.rules", "httpx", "json", "pathlib"}}

@@ -10,12 +10,10 @@ from typing import NamedTuple
 
 from evalkit.cases.advice import advice
 from evalkit.cases.eval_set import EvalSet
-from evalkit.cases.loading import repeated_ids
+from evalkit.cases.loading import read_cases, repeated_ids
 from evalkit.cases.requirements import breaches
 from evalkit.cases.taxonomy import Taxonomy, load_catalogue
-from evalkit.contracts import Case
 from evalkit.errors import Fault, NoInput
-from evalkit.reading import read
 
 __all__ = ["Check", "SummaryRow", "check", "parents_beside"]
 
@@ -56,7 +54,7 @@ def check(
     `taxonomy.json` and `catalogue.jsonl` beside the eval set where there are such. Raises NoInput where a
     named file is missing or the eval set is empty, BadData where the taxonomy or the catalogue does not hold.
     """
-    reading = read(path, Case)
+    reading = read_cases(path)
     if not reading.items and not reading.faults:
         raise NoInput(f"{path}: found no case, wanted at least one line.")
     tree = taxonomy or _beside(path, "taxonomy.json")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.cli.options import as_json, each, places, say, target_spec
+from evalkit.cli.options import as_json, each, places, say, settled, target_spec
 from evalkit.errors import Incomplete
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def ask_all(
     import asyncio  # noqa: PLC0415 - heavy imports wait for the command
 
     from evalkit import cases as eval_sets  # noqa: PLC0415
+    from evalkit.engines.rules import check_rules  # noqa: PLC0415
     from evalkit.registry import bind  # noqa: PLC0415
     from evalkit.runner import Plan, select  # noqa: PLC0415
     from evalkit.runner import run as run_cases  # noqa: PLC0415
@@ -99,6 +100,7 @@ def ask_all(
     bound = bind("target", spec, concurrency=concurrency)
     cases = eval_sets.load_cases(eval_set)
     chosen = select(cases, start=start, limit=limit, keep=keep)
+    check_rules(chosen)
     promised = Plan(
         runs_dir=runs_dir,
         eval_set=str(eval_set),
@@ -106,7 +108,7 @@ def ask_all(
         eval_set_cases=len(cases),
         intent_parents=eval_sets.parents_beside(eval_set),
         target=target,
-        target_config=spec.params,
+        target_config=settled(bound),
         selection={"start": start, "limit": limit, "filter": list(keep)},
         concurrency=concurrency,
         **plan,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from collections.abc import Callable, Iterable
@@ -27,6 +28,7 @@ __all__ = [
     "places",
     "run_argument",
     "say",
+    "settled",
     "show",
     "target_spec",
 ]
@@ -72,7 +74,7 @@ def each(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Comm
 
 
 def digest_of(run: str, *, runs_dir: Path, by: Iterable[str] = (), manual: Path | None = None) -> Digest:
-    """The run that a person named (path, id or `latest`), scored by every built-in metric.
+    """The run that a person named (path, id or `latest`), held against its rules, scored by every metric.
 
     `manual` is a table with scores that people set.
     """
@@ -96,13 +98,27 @@ def target_spec(name: str, settings: Iterable[str]) -> Spec:
         key, equals, value = setting.partition("=")
         if not equals:
             raise UsageError(f"--set: found {setting!r}, wanted KEY=VALUE.")
-        if any(secret in key.lower() for secret in _SECRETS):
+        if _is_secret(key):
             raise UsageError(
                 f"--set {key}: a secret on the command line can be read by everybody on the machine; "
                 "put it into the environment instead (docs/cli.md names the variables)."
             )
         params[key] = _value(value)
     return Spec(name, params)
+
+
+def settled(bound: Callable[..., Any]) -> dict[str, Any]:
+    """Every parameter of a bound target as it will be used, but for those that are secret."""
+    parameters = inspect.signature(bound).parameters.values()
+    return {
+        parameter.name: parameter.default
+        for parameter in parameters
+        if parameter.kind is parameter.KEYWORD_ONLY and not _is_secret(parameter.name)
+    }
+
+
+def _is_secret(name: str) -> bool:
+    return any(secret in name.lower() for secret in _SECRETS)
 
 
 def _value(text: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
+from evalkit.contracts.case import Layer
 from evalkit.contracts.observation import Usage
 from evalkit.contracts.values import Frozen, NullAsNoKeys
 
@@ -43,6 +44,8 @@ class Verdict(Frozen):
     """Its weight among the other rules, where they are weighed."""
     hard: bool = False
     """Whether failing it fails the case whatever the other rules say."""
+    layer: Layer | None = None
+    """What of the outcome it tells, besides whether the rules hold."""
 
 
 class Question(Frozen):

@@ -13,7 +13,18 @@ from evalkit.registry import Spec, bind
 __all__ = ["DEFAULT", "local"]
 
 DEFAULT = tuple(
-    Spec(name) for name in ("intent", "retrieval", "behavior", "completion", "tools", "latency", "judged")
+    Spec(name)
+    for name in (
+        "intent",
+        "retrieval",
+        "behavior",
+        "completion",
+        "tools",
+        "latency",
+        "judged",
+        "outcome",
+        "passes",
+    )
 )
 """All metric families of this package, each with its own defaults."""
 

@@ -10,6 +10,7 @@ from evalkit import runs
 from evalkit.contracts import Manifest, MetricResult
 from evalkit.engines.local import DEFAULT, local
 from evalkit.engines.overrides import Manual, overridden
+from evalkit.engines.rules import with_verdicts
 from evalkit.judgements import joined, judged_path, read_judged
 from evalkit.records import Records
 from evalkit.registry import Spec
@@ -31,13 +32,15 @@ class Scored(NamedTuple):
 
 
 def scored(path: Path, *, manual: Manual | None = None) -> Scored:
-    """The run whose records are at `path`, scored; the manifest's taxonomy says which intent has which parent.
+    """The run whose records are at `path`, held against its rules and scored.
 
-    What judges said of the run stands beside it and is scored with it; `manual` scores are put in place.
+    The manifest's taxonomy says which intent has which parent. What judges said of the run stands beside it
+    and is scored with it; `manual` scores are put in place.
 
     Raises NoInput without records, BadData naming every line that does not hold.
     """
-    records, manifest = joined(Records.of(path), read_judged(judged_path(path))), runs.manifest(path)
+    said = joined(Records.of(path), read_judged(judged_path(path)))
+    records, manifest = with_verdicts(said), runs.manifest(path)
     parents = manifest.intent_parents if manifest else {}
     metrics = [
         Spec("intent", {"parents": parents}) if spec.type == "intent" and parents else spec

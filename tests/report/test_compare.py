@@ -142,7 +142,9 @@ def test_many_slices_do_not_make_a_finding_by_chance(make_run: MakeRun) -> None:
     labels = [f"S{i // 6}" for i in range(24)]
     base = make_run([1] * 12 + [0, 1] * 6, texts={"intent_l2": labels})
     run = make_run([0] * 6 + [1] * 6 + [1, 0] * 6, texts={"intent_l2": labels})
-    change = compare(base, run, dimensions=("intent_l2",), family_wise=True).of("intent_top1", "intent_l2", "S0")
+    change = compare(base, run, dimensions=("intent_l2",), family_wise=True).of(
+        "intent_top1", "intent_l2", "S0"
+    )
     assert change.p == 0.03125
     assert change.p_holm > 0.05
     assert (change.verdict, change.suspect) == ("undecided", True)
@@ -158,7 +160,9 @@ def test_many_slices_do_not_make_a_finding_by_chance(make_run: MakeRun) -> None:
         pytest.param(8, 4, False, id="half is not most"),
     ],
 )
-def test_a_slice_that_mostly_flipped_is_suspect(make_run: MakeRun, right: int, wrong_now: int, *, suspect: bool) -> None:
+def test_a_slice_that_mostly_flipped_is_suspect(
+    make_run: MakeRun, right: int, wrong_now: int, *, suspect: bool
+) -> None:
     texts = {"intent_l2": ["S3"] * right + ["S4"] * 40}
     base = make_run([1] * right + [0] * 10 + [1] * 30, texts=texts)
     run = make_run([0] * wrong_now + [1] * (right - wrong_now) + [1] * 40, texts=texts)
@@ -218,8 +222,12 @@ def test_an_unknown_dimension_is_named(make_run: MakeRun) -> None:
         compare(make_run([1]), make_run([1]), dimensions=("intent_12",))
 
 
-scores = st.lists(st.tuples(*[st.sampled_from([0.0, 1.0, None])] * 2, st.sampled_from("AB")), min_size=1, max_size=40)
-parts = st.lists(st.tuples(*[st.sampled_from([0.0, 0.5, 1 / 3, 1.0])] * 2, st.sampled_from("AB")), min_size=1, max_size=40)
+scores = st.lists(
+    st.tuples(*[st.sampled_from([0.0, 1.0, None])] * 2, st.sampled_from("AB")), min_size=1, max_size=40
+)
+parts = st.lists(
+    st.tuples(*[st.sampled_from([0.0, 0.5, 1 / 3, 1.0])] * 2, st.sampled_from("AB")), min_size=1, max_size=40
+)
 
 
 def two_runs(make_run: MakeRun, make_facts: MakeFacts, rows: list[tuple], *, is_rate: bool) -> list[Snapshot]:
@@ -260,7 +268,8 @@ def test_the_order_of_the_samples_changes_nothing(
 def test_equal_scores_in_other_bits_have_not_moved(make_run: MakeRun, make_facts: MakeFacts) -> None:
     facts = {"m": make_facts("m", is_rate=False)}
     change = overall(
-        compare(make_run({"m": [0.1 + 0.2] * 8}, metrics=facts), make_run({"m": [0.3] * 8}, metrics=facts)), "m"
+        compare(make_run({"m": [0.1 + 0.2] * 8}, metrics=facts), make_run({"m": [0.3] * 8}, metrics=facts)),
+        "m",
     )
     assert change.verdict == "same"
 

@@ -39,7 +39,9 @@ class TestPublishedTraps:
     """Inputs on which published gates answered wrongly; the first row of each is the published one."""
 
     @pytest.mark.parametrize(("left", "rows"), [(12, 100), (1, 100), (99, 100), (180, 200)])
-    def test_a_run_with_the_easy_rows_only_cannot_be_decided(self, make_run: MakeRun, left: int, rows: int) -> None:
+    def test_a_run_with_the_easy_rows_only_cannot_be_decided(
+        self, make_run: MakeRun, left: int, rows: int
+    ) -> None:
         """12 of 100 rows, the right ones: a published gate said GO, delta 0."""
         easy = int(0.6 * rows) + left
         base = make_run(([1] * easy + [0] * rows)[:rows])
@@ -54,7 +56,9 @@ class TestPublishedTraps:
         assert (found.verdict, found.exit_code) == ("CANNOT DECIDE", 3)
 
     @pytest.mark.parametrize(("undecided", "rows"), [(50, 100), (6, 100), (2, 20)])
-    def test_a_judge_that_does_not_decide_cannot_pass(self, make_run: MakeRun, undecided: int, rows: int) -> None:
+    def test_a_judge_that_does_not_decide_cannot_pass(
+        self, make_run: MakeRun, undecided: int, rows: int
+    ) -> None:
         """Rows are there, scores are not: a published gate ended with 0."""
         run = make_run([1] * (rows - undecided) + [None] * undecided)
         found = verdict(run, make_run([1] * rows))
@@ -101,7 +105,9 @@ class TestPublishedTraps:
     ) -> None:
         """2 flips in 20 over two balanced categories: a published gate said NO-GO from an interval of no width."""
         texts = {"intent_l2": [f"S{i % categories}" for i in range(rows)]}
-        found = verdict(make_run([0] * flips + [1] * (rows - flips), texts=texts), make_run([1] * rows, texts=texts))
+        found = verdict(
+            make_run([0] * flips + [1] * (rows - flips), texts=texts), make_run([1] * rows, texts=texts)
+        )
         assert found.verdict == "CANNOT DECIDE"
         change = found.comparison.of("intent_top1")
         assert change.ci_low < change.delta < change.ci_high
@@ -129,7 +135,9 @@ class TestPublishedTraps:
         "policy",
         [
             pytest.param(Policy(), id="no metric named"),
-            pytest.param(Policy(slices={"intent_l2": {"*": SliceLimits(thresholds={"intent_top1": 0})}}), id="no slice"),
+            pytest.param(
+                Policy(slices={"intent_l2": {"*": SliceLimits(thresholds={"intent_top1": 0})}}), id="no slice"
+            ),
             pytest.param(Policy(regression=("intent_top",)), id="a metric nobody measures"),
             pytest.param(Policy(thresholds={"recall@5": 0}), id="a threshold nobody measures"),
         ],
@@ -141,7 +149,9 @@ class TestPublishedTraps:
 
 class TestRegression:
     @pytest.mark.parametrize("n", [6, 20, 1_000])
-    def test_six_flips_of_one_way_are_a_regression_five_cannot_be_decided(self, make_run: MakeRun, n: int) -> None:
+    def test_six_flips_of_one_way_are_a_regression_five_cannot_be_decided(
+        self, make_run: MakeRun, n: int
+    ) -> None:
         six = verdict(make_run([0] * 6 + [1] * (n - 6)), make_run([1] * n))
         five = verdict(make_run([0] * 5 + [1] * (n - 5)), make_run([1] * n))
         assert (six.verdict, six.exit_code) == ("REGRESSION", 1)
@@ -205,7 +215,9 @@ class TestRegression:
         ("facts", "told"),
         [
             pytest.param({"version": 2}, "version v1 in the base, v2 in the run", id="version"),
-            pytest.param({"params": "|judge=qwen-3"}, "judge nothing in the base, qwen-3 in the run", id="judge"),
+            pytest.param(
+                {"params": "|judge=qwen-3"}, "judge nothing in the base, qwen-3 in the run", id="judge"
+            ),
         ],
     )
     def test_another_measure_cannot_be_decided(
@@ -272,7 +284,9 @@ class TestThresholds:
         scores = [1.0, 1.0, 1.0, 1.0, 0.5, *[None] * 5]
         found = verdict(make_run(scores), policy=Policy(thresholds={"intent_top1": 0.8}))
         assert found.verdict == "CANNOT DECIDE"
-        assert "coverage 50% (5 of 10), wanted at least 95%" in check(found, "threshold", "intent_top1").reason
+        assert (
+            "coverage 50% (5 of 10), wanted at least 95%" in check(found, "threshold", "intent_top1").reason
+        )
 
     def test_samples_without_such_gold_are_not_missing(self, make_run: MakeRun) -> None:
         """Ten cases need no documents: hit@5 counts the other ten, all of what could count."""
@@ -296,7 +310,9 @@ class TestThresholds:
         ("label", "told"),
         [("S5", "2 samples counted, wanted at least 5"), ("S9", "nothing counted")],
     )
-    def test_a_slice_that_is_named_must_be_there_and_count(self, make_run: MakeRun, label: str, told: str) -> None:
+    def test_a_slice_that_is_named_must_be_there_and_count(
+        self, make_run: MakeRun, label: str, told: str
+    ) -> None:
         texts = {"intent_l2": ["S3"] * 8 + ["S5"] * 2}
         limits = SliceLimits(thresholds={"intent_top1": 0.5}, min_n=5)
         found = verdict(make_run([1] * 10, texts=texts), policy=Policy(slices={"intent_l2": {label: limits}}))
@@ -313,9 +329,7 @@ class TestKnownFailures:
     def known(self, *ids: str, **fields: Any) -> Policy:
         known = {"until": date(2026, 9, 30), "reason": "供应商正在改写", **fields}
         failures = tuple(KnownFailure(sample_id=name, **known) for name in ids)
-        return Policy(
-            regression=("intent_top1",), thresholds={"intent_top1": 0.9}, known_failures=failures
-        )
+        return Policy(regression=("intent_top1",), thresholds={"intent_top1": 0.9}, known_failures=failures)
 
     def runs(self, make_run: MakeRun) -> tuple[Snapshot, Snapshot]:
         return make_run([0] * 6 + [1] * 40), make_run([1] * 46)
@@ -336,7 +350,9 @@ class TestKnownFailures:
             pytest.param(date(2026, 8, 25), "REGRESSION", id="not after it"),
         ],
     )
-    def test_an_expired_one_counts_again_and_is_told(self, make_run: MakeRun, until: date, wanted: str) -> None:
+    def test_an_expired_one_counts_again_and_is_told(
+        self, make_run: MakeRun, until: date, wanted: str
+    ) -> None:
         run, base = self.runs(make_run)
         found = verdict(run, base, self.known(*[f"q0000{i}" for i in range(6)], until=until))
         assert found.verdict == wanted
@@ -368,7 +384,9 @@ def test_another_target_is_told(make_run: MakeRun) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(
-    st.lists(st.tuples(*[st.sampled_from([0.0, 1.0, None])] * 2, st.sampled_from("AB")), min_size=1, max_size=30),
+    st.lists(
+        st.tuples(*[st.sampled_from([0.0, 1.0, None])] * 2, st.sampled_from("AB")), min_size=1, max_size=30
+    ),
     st.randoms(use_true_random=False),
 )
 def test_the_order_of_the_samples_changes_no_check(

@@ -45,7 +45,10 @@ def test_mcnemar_is_scipys_binomial_test_at_any_size(worse: int, better: int) ->
 
 def test_other_scores_go_by_all_sign_patterns() -> None:
     moved = np.array([-0.5, -0.25, 0.1, -0.75, 0.0])
-    sums = [sum(s * m for s, m in zip(signs, moved, strict=True)) for signs in itertools.product((1, -1), repeat=5)]
+    sums = [
+        sum(s * m for s, m in zip(signs, moved, strict=True))
+        for signs in itertools.product((1, -1), repeat=5)
+    ]
     wanted = np.mean(np.abs(sums) >= abs(moved.sum()) - 1e-12)
     assert p_value(moved, is_rate=False, flips=100) == pytest.approx(wanted)
 

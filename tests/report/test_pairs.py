@@ -87,11 +87,18 @@ def test_an_unknown_eval_set_equals_nothing(make_run: MakeRun) -> None:
     ("before", "after", "told"),
     [
         pytest.param({}, {"version": 2}, "version v1 in the base, v2 in the run", id="version"),
-        pytest.param({"params": "|k=5"}, {"params": "|k=10"}, "k 5 in the base, 10 in the run", id="parameter"),
         pytest.param(
-            {"params": "|judge=glm-4"}, {"params": "|judge=qwen-3"}, "judge glm-4 in the base, qwen-3", id="judge"
+            {"params": "|k=5"}, {"params": "|k=10"}, "k 5 in the base, 10 in the run", id="parameter"
         ),
-        pytest.param({}, {"params": "|judge=qwen-3"}, "judge nothing in the base, qwen-3 in the run", id="new"),
+        pytest.param(
+            {"params": "|judge=glm-4"},
+            {"params": "|judge=qwen-3"},
+            "judge glm-4 in the base, qwen-3",
+            id="judge",
+        ),
+        pytest.param(
+            {}, {"params": "|judge=qwen-3"}, "judge nothing in the base, qwen-3 in the run", id="new"
+        ),
     ],
 )
 def test_unequal_signatures_are_refused_with_the_difference(
@@ -108,5 +115,7 @@ def test_unequal_signatures_are_refused_with_the_difference(
 
 def test_a_metric_that_one_run_lacks_is_refused(make_run: MakeRun) -> None:
     base, run = make_run({"a": [1]}), make_run({"b": [1]})
-    assert refusals(base, run, ["a"], allow_changed_set=False) == (Refusal("a", "a: not measured in the run"),)
+    assert refusals(base, run, ["a"], allow_changed_set=False) == (
+        Refusal("a", "a: not measured in the run"),
+    )
     assert refusals(base, run, ["c"], allow_changed_set=False)[0].text.endswith("in the base nor in the run")

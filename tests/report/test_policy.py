@@ -79,7 +79,9 @@ def test_a_whole_policy_is_read(tmp_path: Path) -> None:
         },
         known_failures=(
             KnownFailure(sample_id="q17", until=date(2026, 9, 30), reason="供应商正在改写说明书"),
-            KnownFailure(sample_id="q18", metric="intent_top1", until=date(2026, 10, 1), reason="near-word intents"),
+            KnownFailure(
+                sample_id="q18", metric="intent_top1", until=date(2026, 10, 1), reason="near-word intents"
+            ),
         ),
     )
 
@@ -102,7 +104,9 @@ def test_a_slice_without_limits_of_its_own_has_those_of_all(tmp_path: Path) -> N
         pytest.param('by = ["intent_l3"]', "intent_l2", id="slices"),
         pytest.param('suspect = "stopp"', "stop", id="word"),
         pytest.param(
-            '[[gate.known_failures]]\nsample = "q"\nuntil = 2026-09-30\nreason = "r"', "sample_id", id="known failure"
+            '[[gate.known_failures]]\nsample = "q"\nuntil = 2026-09-30\nreason = "r"',
+            "sample_id",
+            id="known failure",
         ),
     ],
 )
@@ -130,17 +134,27 @@ def test_an_unknown_name_is_refused_with_the_nearest(tmp_path: Path, text: str, 
         pytest.param('regression = "m"', "gate.regression: found 'm', wanted a list", id="no list"),
         pytest.param('regression = ["m", "m"]', "found 'm', wanted each item once", id="twice"),
         pytest.param('regression = [""]', r"gate.regression[0]: found ''", id="empty"),
-        pytest.param("[gate.max_drop]\nm = 0.1", "found 'm', which gate.regression does not name", id="limit"),
         pytest.param(
-            '[gate.slices.intent_l2.S]\nmax_drop = { m = 0.1 }', "gate.slices.intent_l2.S.max_drop", id="slice limit"
+            "[gate.max_drop]\nm = 0.1", "found 'm', which gate.regression does not name", id="limit"
         ),
-        pytest.param('[[gate.known_failures]]\nsample_id = "q"\nuntil = 2026-09-30', "no 'reason'", id="no reason"),
+        pytest.param(
+            "[gate.slices.intent_l2.S]\nmax_drop = { m = 0.1 }",
+            "gate.slices.intent_l2.S.max_drop",
+            id="slice limit",
+        ),
+        pytest.param(
+            '[[gate.known_failures]]\nsample_id = "q"\nuntil = 2026-09-30', "no 'reason'", id="no reason"
+        ),
         pytest.param('[[gate.known_failures]]\nsample_id = "q"\nreason = "r"', "no 'until'", id="no day"),
         pytest.param(
-            '[[gate.known_failures]]\nsample_id = "q"\nuntil = 2026-09-30\nreason = " "', "not empty", id="blank reason"
+            '[[gate.known_failures]]\nsample_id = "q"\nuntil = 2026-09-30\nreason = " "',
+            "not empty",
+            id="blank reason",
         ),
         pytest.param(
-            '[[gate.known_failures]]\nsample_id = "q"\nuntil = "soon"\nreason = "r"', "found 'soon'", id="no date"
+            '[[gate.known_failures]]\nsample_id = "q"\nuntil = "soon"\nreason = "r"',
+            "found 'soon'",
+            id="no date",
         ),
         pytest.param("min_n = 1\nmin_n = 2", "found no TOML", id="broken"),
     ],
@@ -180,5 +194,5 @@ def test_a_policy_in_another_encoding_is_no_traceback(tmp_path: Path) -> None:
 def test_the_example_of_the_module_is_a_policy(tmp_path: Path) -> None:
     from evalkit.report import policy
 
-    example = "\n".join(line[4:] for line in (policy.__doc__ or "").splitlines() if line.startswith("    "))
+    _, example = (policy.__doc__ or "").split("\n\n", 1)
     assert read(written(tmp_path, example)).known_failures[0].sample_id == "q17"

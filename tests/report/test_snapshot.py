@@ -126,12 +126,16 @@ texts = st.none() | st.text(st.characters(codec=None), max_size=8)
 
 @given(
     st.lists(
-        st.tuples(texts, texts, st.none() | st.floats(allow_nan=False, allow_infinity=False)), min_size=1, max_size=6
+        st.tuples(texts, texts, st.none() | st.floats(allow_nan=False, allow_infinity=False)),
+        min_size=1,
+        max_size=6,
     )
 )
 def test_json_gives_back_any_snapshot(rows: list[tuple[str | None, str | None, float | None]]) -> None:
     """Line separators, control characters, halves of surrogate pairs and numbers to the last bit."""
-    records = Records.of([record(f"q{i}", response=said, intent_pred=label) for i, (said, label, _) in enumerate(rows)])
+    records = Records.of(
+        [record(f"q{i}", response=said, intent_pred=label) for i, (said, label, _) in enumerate(rows)]
+    )
     scores = {f"q{i}": score for i, (_, _, score) in enumerate(rows)}
     result = MetricResult("m", None, {}, {}, scores)
     before = snapshot(records, [result], manifest())
@@ -150,7 +154,9 @@ def test_json_gives_back_any_snapshot(rows: list[tuple[str | None, str | None, f
         pytest.param(b'{"format": "x"}', "'x'", id="another format"),
         pytest.param(b'{"format": "evalkit-baseline/1"}', "metrics", id="no metrics"),
         pytest.param(
-            to_json(taken(record())).replace(b'"intent_top1": 1.0', b'"intent_top1": "1.0"'), "'1.0'", id="text score"
+            to_json(taken(record())).replace(b'"intent_top1": 1.0', b'"intent_top1": "1.0"'),
+            "'1.0'",
+            id="text score",
         ),
     ],
 )
