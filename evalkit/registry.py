@@ -43,6 +43,7 @@ _BUILT_IN: dict[str, dict[str, str]] = {
         "intent_classification": "evalkit.judges.measures.intent_classification:intent_classification",
         "safety": "evalkit.judges.measures.safety:safety",
         "pairwise": "evalkit.judges.measures.pairwise:pairwise",
+        "rules": "evalkit.engines.rules.asked:asked_rules",
     },
     "rule": {
         "keyword_match": "evalkit.rules.keyword_match:keyword_match",

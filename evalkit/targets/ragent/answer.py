@@ -13,8 +13,8 @@ from typing import Any
 
 from evalkit.contracts import AnswerStatus, ChannelError, Timings, ToolCall, Turn
 from evalkit.net.exchange import Arrival, Exchange, timings
-from evalkit.targets.ragent.tools import ToolLog
 from evalkit.net.wire import decoded, excerpt, joined, storable
+from evalkit.targets.ragent.tools import ToolLog
 
 __all__ = ["Reply", "doc_code", "read_reply"]
 
