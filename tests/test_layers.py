@@ -67,6 +67,7 @@ SHARED = {
         "batch",
         "budget",
         "cache",
+        "certificates",
         "chat",
         "completion",
         "config",

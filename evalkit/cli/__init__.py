@@ -21,6 +21,7 @@ _COMMANDS = {
     "eval": "job",
     "run": "asking",
     "judge": "judging",
+    "certify": "certifying",
     "score": "scoring",
     "report": "scoring",
     "worst": "looking",
