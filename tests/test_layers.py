@@ -48,10 +48,10 @@ SAME_FLOOR = {
     ("records", "reading"),
     ("cases", "reading"),
     ("planning", "stats"),
+    ("rules", "metrics"),
     ("agreement", "stats"),
     ("judgements", "reading"),
     ("judgements", "records"),
-    ("rules", "metrics"),
     ("runs", "reading"),
     ("runs", "writing"),
     ("writing", "reading"),
@@ -63,6 +63,8 @@ CLOSED = {"metrics", "rules", "judges", "targets", "importers", "engines"}
 
 SHARED = {
     "engines": {"local", "overrides", "rules"},
+    "metrics": {"completion"},
+    "rules": {"judged", "params", "regexes", "scope", "words"},
     "judges": {
         "batch",
         "budget",
@@ -83,8 +85,6 @@ SHARED = {
         "run",
         "server",
     },
-    "metrics": {"completion"},
-    "rules": {"judged", "params", "regexes", "scope", "words"},
     "targets": {"ragent"},
 }
 """Siblings that stand a step below the rest of their folder."""

@@ -21,9 +21,9 @@ DEFAULT = tuple(
         "completion",
         "tools",
         "latency",
-        "judged",
         "outcome",
         "passes",
+        "judged",
     )
 )
 """All metric families of this package, each with its own defaults."""

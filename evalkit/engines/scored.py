@@ -39,8 +39,8 @@ def scored(path: Path, *, manual: Manual | None = None) -> Scored:
 
     Raises NoInput without records, BadData naming every line that does not hold.
     """
-    said = joined(Records.of(path), read_judged(judged_path(path)))
-    records, manifest = with_verdicts(said), runs.manifest(path)
+    judged = joined(Records.of(path), read_judged(judged_path(path)))
+    records, manifest = with_verdicts(judged), runs.manifest(path)
     parents = manifest.intent_parents if manifest else {}
     metrics = [
         Spec("intent", {"parents": parents}) if spec.type == "intent" and parents else spec
