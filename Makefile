@@ -12,7 +12,7 @@ export PYTHONUTF8 := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup eval test check bench golden serve clean
+.PHONY: help setup eval test check bench golden docs serve clean
 
 help: ## Show what there is
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
@@ -35,6 +35,9 @@ bench: $(VENV)/.test ## Print speed as ratios against the read floor and the fie
 
 golden: $(VENV)/.test ## Hold every metric against its row form and the reference tools, at length
 	@HYPOTHESIS_PROFILE=golden $(PY) -m pytest tests/metrics tests/test_slices.py $(ARGS)
+
+docs: $(VENV)/.test ## Write the pages that come from the code
+	@$(PY) docs/render.py
 
 serve: $(VENV)/.test ## Serve the embedded shop on loopback
 	@$(EVALKIT) demo $(ARGS)

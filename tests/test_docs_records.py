@@ -19,11 +19,13 @@ WORDS = {name: name for name in ("integer", "number", "null", "object")} | {
     "boolean": "flag",
     "date-time": "time",
 }
-MODELS = {
-    name: model
-    for name, model in vars(contracts).items()
-    if isinstance(model, type) and issubclass(model, Frozen)
+_LINE = EvalRecord.model_json_schema()
+MODELS: dict[str, type[Frozen]] = {
+    name: getattr(contracts, name)
+    for name in ("Case", "Observation", "EvalRecord", "Manifest", *sorted(_LINE["$defs"]))
+    if hasattr(contracts, name)
 }
+"""The models of a line and of what is in it, and of the file beside a run."""
 
 
 def spelt(schema: dict[str, Any]) -> str:

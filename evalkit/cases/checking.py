@@ -15,7 +15,7 @@ from evalkit.cases.requirements import breaches
 from evalkit.cases.taxonomy import Taxonomy, load_catalogue
 from evalkit.errors import Fault, NoInput
 
-__all__ = ["Check", "SummaryRow", "check"]
+__all__ = ["Check", "SummaryRow", "check", "parents_beside"]
 
 LIMIT = 100
 _NOTHING = (None, "")
@@ -70,6 +70,12 @@ def check(
     warnings = _by_line(advice(given))
     summary = tuple(_summary(given))
     return Check(tuple(faults[:limit]), tuple(warnings[:limit]), summary, len(faults), len(warnings))
+
+
+def parents_beside(path: Path) -> dict[str, str]:
+    """The first-level label of each second-level one, from `taxonomy.json` beside the eval set; else none."""
+    tree = _beside(path, "taxonomy.json")
+    return Taxonomy.load(tree).parents if tree else {}
 
 
 def _beside(path: Path, name: str) -> Path | None:

@@ -20,6 +20,7 @@ __all__ = ["commands", "main"]
 _COMMANDS = {
     "eval": "job",
     "run": "asking",
+    "judge": "judging",
     "score": "scoring",
     "report": "scoring",
     "worst": "looking",

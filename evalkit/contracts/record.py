@@ -67,6 +67,8 @@ class Manifest(Frozen):
     """The name of the target."""
     target_config: Settings = Field(default_factory=dict)
     """The target's configuration, as far as it is public: never a secret."""
+    intent_parents: dict[str, str] = Field(default_factory=dict)
+    """The first-level label of each second-level label, as the taxonomy had it; empty without a taxonomy."""
     evalkit_version: str
     """The version of evalkit that made the run."""
     started_at: datetime

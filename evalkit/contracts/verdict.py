@@ -66,6 +66,8 @@ class Question(Frozen):
     """The labels of which exactly one is to be chosen, each with its meaning."""
     items: Texts = Field(default_factory=dict)
     """What is true or not of the material: each name with its statement."""
+    lists: Texts = Field(default_factory=dict)
+    """What to list from the material: each name with what belongs on the list."""
 
 
 class Judgement(Frozen):
@@ -78,7 +80,8 @@ class Judgement(Frozen):
     reason: str = ""
     """Why, in the judge's words; or why there is no verdict."""
     detail: Detail = Field(default_factory=dict)
-    """`dimensions`: grade by name, from 0 to 10; `items`: true or false by name; and whatever else was said."""
+    """`dimensions`: grade by name, from 0 to 10; `items`: true or false by name; `lists`: texts by name; and
+    whatever else was said."""
     status: Literal["ok", "judge_error", "judge_refused", "over_budget"] = "ok"
     """Whether there is a verdict, and why there is none."""
     judge: str = ""

@@ -14,7 +14,17 @@ __all__ = ["DEFAULT", "local"]
 
 DEFAULT = tuple(
     Spec(name)
-    for name in ("intent", "retrieval", "behavior", "completion", "tools", "latency", "outcome", "passes")
+    for name in (
+        "intent",
+        "retrieval",
+        "behavior",
+        "completion",
+        "tools",
+        "latency",
+        "outcome",
+        "passes",
+        "judged",
+    )
 )
 """All metric families of this package, each with its own defaults."""
 

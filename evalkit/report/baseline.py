@@ -9,9 +9,8 @@ from pathlib import Path
 
 from evalkit import runs
 from evalkit.contracts import Manifest
-from evalkit.engines.local import DEFAULT, local
+from evalkit.engines.scored import scored
 from evalkit.errors import Incomplete, NoInput
-from evalkit.records import Records
 from evalkit.report.snapshot import Snapshot, from_json, snapshot, to_json
 from evalkit.writing import replace
 
@@ -27,8 +26,8 @@ def load(path: Path) -> Snapshot:
     NoInput where there is no such file, BadData where it does not hold.
     """
     if path.suffix != _END:
-        records = Records.of(path)
-        return snapshot(records, local(records, metrics=DEFAULT), runs.manifest(path))
+        run = scored(path)
+        return snapshot(run.records, run.results, run.manifest)
     try:
         return from_json(path.read_bytes(), path=str(path))
     except FileNotFoundError:

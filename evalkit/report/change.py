@@ -16,9 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evalkit.planning import cases_for_difference, detectable_difference, smallest_p
+from evalkit.report.paired import mean_move, p_value
 from evalkit.report.pairs import Pairs
 from evalkit.report.snapshot import MetricFacts
-from evalkit.stats import DRAWS, FLIP_DRAWS, bootstrap, mcnemar, sign_flip, wilson
+from evalkit.stats import DRAWS, FLIP_DRAWS
 
 __all__ = ["Change", "Direction", "Effort", "changes"]
 
@@ -30,7 +31,6 @@ SLACK = 1e-12
 FEWEST = 6
 """So many cases must move before a two-sided test at 5 % can decide: 2 ** (1 - 6) is under 0.05."""
 
-_DRAWN = 1_000_000
 _FLIPS_TO_SUSPECT = 3
 
 
@@ -176,7 +176,7 @@ def _change(cases: _Cases, metric: _Metric, *, place: tuple[str, str], effort: E
     moved = after - before
     moved[np.abs(moved) <= SLACK] = 0.0
     gain = -moved if facts.lower_is_better else moved
-    low, high = _interval(moved, bounded=metric.bounded, draws=effort.draws)
+    low, high = mean_move(moved, bounded=metric.bounded, draws=effort.draws)
     return Change(
         metric=metric.name,
         dimension=place[0],
@@ -192,7 +192,7 @@ def _change(cases: _Cases, metric: _Metric, *, place: tuple[str, str], effort: E
         ci_high=high,
         worse=int(np.count_nonzero(gain < 0)),
         better=int(np.count_nonzero(gain > 0)),
-        p=_p(moved, facts, effort.flips) if len(moved) else None,
+        p=p_value(moved, is_rate=facts.is_rate, flips=effort.flips) if len(moved) else None,
         spread=_spread(moved, facts),
         fallible=_fallible(before, facts),
     )
@@ -202,18 +202,11 @@ def _mean(values: Floats) -> float | None:
     return math.fsum(values) / len(values) if len(values) else None
 
 
-def _p(moved: Floats, facts: MetricFacts, flips: int) -> float:
-    sizes = np.abs(moved)
-    if facts.is_rate and np.all((sizes == 0) | (sizes == 1)):
-        return mcnemar(int(np.count_nonzero(moved < 0)), int(np.count_nonzero(moved > 0)))
-    return sign_flip(moved, draws=flips)
-
-
 def _spread(moved: Floats, facts: MetricFacts) -> float:
     """The share of cases that moved for rates, the variance of their moves for the rest."""
     if not len(moved):
         return 0.0
-    return float(np.mean(moved != 0) if facts.is_rate else np.var(moved))
+    return float(np.mean(moved != 0) if facts.is_rate else np.var(np.sort(moved)))
 
 
 def _fallible(before: Floats, facts: MetricFacts) -> int:
@@ -221,34 +214,3 @@ def _fallible(before: Floats, facts: MetricFacts) -> int:
     if not facts.is_rate:
         return len(before)
     return int(np.count_nonzero(before < 1 if facts.lower_is_better else before > 0))
-
-
-def _interval(moved: Floats, *, bounded: bool, draws: int) -> tuple[float | None, float | None]:
-    """The interval of the mean move: mirrored where the moves are, whatever is drawn.
-
-    Where all cases moved alike the data show no spread. Then, for scores between 0 and 1, Wilson bounds the
-    share of cases that would move like that, and the others are taken to move as far as they can.
-    """
-    if not len(moved):
-        return None, None
-    mirror = _falling(moved)
-    enough = min(draws, max(1_000, _DRAWN // len(moved)))
-    interval = bootstrap(-moved if mirror else moved, draws=enough)
-    if not np.isnan(interval.low):
-        low, high = float(interval.low), float(interval.high)
-        return (0.0 - high, 0.0 - low) if mirror else (low, high)
-    if not bounded:
-        return None, None
-    alike = float(wilson(len(moved), len(moved)).low)
-    middle, rest = float(moved[0]) * alike, 1 - alike
-    return max(-1.0, middle - rest), min(1.0, middle + rest)
-
-
-def _falling(moved: Floats) -> bool:
-    """Which way round the moves are drawn: one of the two for a set of moves and its mirror image."""
-    total = math.fsum(moved)
-    if total:
-        return total < 0
-    up, down = np.sort(moved), np.sort(-moved)
-    differs = np.flatnonzero(up != down)
-    return bool(len(differs) and up[differs[0]] < down[differs[0]])

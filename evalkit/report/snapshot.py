@@ -22,6 +22,7 @@ from evalkit.contracts import Case, EvalRecord, Manifest, MetricResult
 from evalkit.errors import BadData, Fault, UsageError
 from evalkit.reading import decode
 from evalkit.records import Records
+from evalkit.report.tables import signature
 
 __all__ = ["MetricFacts", "Snapshot", "from_json", "snapshot", "to_json"]
 
@@ -121,8 +122,8 @@ def _complete(records: Records, manifest: Manifest | None) -> bool:
 
 
 def _facts(result: MetricResult, sha256: str) -> MetricFacts:
-    signature = "|".join([result.name, f"v{result.version}", f"set:{sha256[:12] or '?'}"])
-    return MetricFacts(signature, result.is_rate, result.is_pct, result.lower_is_better)
+    told = signature(result, eval_set_sha256=sha256 or None)
+    return MetricFacts(told, result.is_rate, result.is_pct, result.lower_is_better)
 
 
 def _scores(result: MetricResult, keys: list[str]) -> NDArray[np.float64]:

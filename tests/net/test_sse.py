@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.targets.sse import Decoder, Event, EventTooLarge
+from evalkit.net.sse import Decoder, Event, EventTooLarge
 
 DEPARTS = "httpx-sse/test_iter_sse_id_retry"
 """The one published case whose expectation (an event without data) is not the standard's."""

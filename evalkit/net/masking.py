@@ -50,19 +50,20 @@ class Mask:
     def observation(self, seen: Observation) -> Observation:
         """The observation with every secret blacked out, flagged `secret_in_answer` if there was one."""
         plain = seen.model_dump(exclude_unset=True)
-        masked = self._masked(plain)
+        masked = self.value(plain)
         if masked == plain:
             return seen
         masked["flags"] = (*masked.get("flags", ()), "secret_in_answer")
         return Observation.model_validate(masked)
 
-    def _masked(self, value: Any) -> Any:
+    def value(self, value: Any) -> Any:
+        """The JSON value with every secret in its texts blacked out."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list | tuple):
-            return type(value)(self._masked(inner) for inner in value)
+            return type(value)(self.value(inner) for inner in value)
         if isinstance(value, dict):
-            return {self._masked(key): self._masked(inner) for key, inner in value.items()}
+            return {self.value(key): self.value(inner) for key, inner in value.items()}
         return value
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit.contracts import Observation
-from evalkit.targets.wire import decoded, excerpt, joined, storable
+from evalkit.net.wire import decoded, excerpt, joined, storable
 
 
 def halves(text: str) -> list[str]:

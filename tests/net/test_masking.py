@@ -9,7 +9,7 @@ import urllib.parse
 import pytest
 
 from evalkit.contracts import ChannelError, Observation
-from evalkit.targets.masking import Mask
+from evalkit.net.masking import Mask
 
 HIDDEN = 'ca+nary/密"7731'
 

@@ -8,8 +8,8 @@ from http import HTTPStatus
 import httpx
 
 from evalkit.contracts import ChannelError
-from evalkit.targets.transport import WireError, chunks
-from evalkit.targets.wire import decoded, excerpt, storable
+from evalkit.net.transport import WireError, chunks
+from evalkit.net.wire import decoded, excerpt, storable
 
 __all__ = ["Refused", "expect", "refused"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from evalkit.targets.exchange import Exchange, fetch, stream, timings
-from evalkit.targets.transport import client
+from evalkit.net.exchange import Exchange, fetch, stream, timings
+from evalkit.net.transport import client
 
 Loopback = Any  # the class behind the fixture of that name
 Answer = Callable[[Any, Any], Awaitable[None]]

@@ -30,10 +30,10 @@ from typing import Any, NamedTuple
 import httpx
 
 from evalkit.contracts import ChannelError, Timings
-from evalkit.targets.refusal import Refused, expect, refused
-from evalkit.targets.sse import Decoder, Event, EventTooLarge
-from evalkit.targets.transport import Stamped, Stamps, WireError, chunks
-from evalkit.targets.wire import decoded, storable
+from evalkit.net.refusal import Refused, expect, refused
+from evalkit.net.sse import Decoder, Event, EventTooLarge
+from evalkit.net.transport import Stamped, Stamps, WireError, chunks
+from evalkit.net.wire import decoded, storable
 
 __all__ = ["Arrival", "Exchange", "fetch", "stream", "timings"]
 

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from evalkit.errors import UsageError
-from evalkit.targets.transport import Stamped, Stamps, WireError, chunks, client
+from evalkit.net.transport import Stamped, Stamps, WireError, chunks, client
 
 Loopback = Any  # the class behind the fixture of that name
 TOKEN = "canary-7731-canary"  # noqa: S105
