@@ -92,7 +92,10 @@ def test_with_a_judge_the_scenario_is_decided(
         held = {name: place < gathered for place, name in enumerate(slots)}
         return Judgement(
             label="appointment_booking" if question.labels else None,
-            detail={"items": {"partial": False, **held}, "dimensions": dict.fromkeys(question.dimensions, grade)},
+            detail={
+                "items": {"partial": False, **held},
+                "dimensions": dict.fromkeys(question.dimensions, grade),
+            },
         )
 
     records = asyncio.run(judge_rules(run / "runs" / f"{RUN}.jsonl", Models(judge=judge)))

@@ -29,7 +29,10 @@ async def judge(question: Question) -> Judgement:
     """A judge who grades everything 8, and finds that everything holds."""
     return Judgement(
         label=next(iter(question.labels), None),
-        detail={"dimensions": dict.fromkeys(question.dimensions, 8), "items": dict.fromkeys(question.items, True)},
+        detail={
+            "dimensions": dict.fromkeys(question.dimensions, 8),
+            "items": dict.fromkeys(question.items, True),
+        },
     )
 
 
@@ -58,7 +61,9 @@ def test_layers_are_told_unasked_by_the_rules_that_are_about_them() -> None:
 
 def test_an_expectation_is_hard_and_comes_first() -> None:
     """Mission, second plan, 1.3: implicit rules fail the case whatever `rule_logic` says."""
-    found = only([record([KEYWORD], rule_logic="any", expectation={"keywords": ["换货"], "max_latency_ms": 200})])
+    found = only(
+        [record([KEYWORD], rule_logic="any", expectation={"keywords": ["换货"], "max_latency_ms": 200})]
+    )
     assert [verdict.rule for verdict in found.verdicts] == [
         "expectation.keywords",
         "expectation.max_latency_ms",
@@ -121,25 +126,45 @@ def test_no_answer_is_nothing_said() -> None:
     ("rule", "said"),
     [
         pytest.param({"type": "keyword_mach"}, "Did you mean 'keyword_match'", id="name"),
-        pytest.param({"type": "keyword_match", "params": {"keyword": ["a"]}}, "unknown keyword", id="parameter"),
+        pytest.param(
+            {"type": "keyword_match", "params": {"keyword": ["a"]}}, "unknown keyword", id="parameter"
+        ),
         pytest.param({"type": "response_time"}, "missing max_latency_ms", id="missing"),
         pytest.param(
-            {"type": "keyword_match", "params": {"min_match_ratio": "much"}}, "min_match_ratio", id="kind of value"
+            {"type": "keyword_match", "params": {"min_match_ratio": "much"}},
+            "min_match_ratio",
+            id="kind of value",
         ),
-        pytest.param({"type": "keyword_match", "params": {"min_match_ratio": 1.5}}, "min_match_ratio", id="bound"),
-        pytest.param({"type": "keyword_match", "params": {"min_match_ratio": True}}, "min_match_ratio", id="flag"),
-        pytest.param({"type": "keyword_match", "params": {"keywords": "退货"}}, "keywords", id="text for a list"),
-        pytest.param({"type": "keyword_match", "params": {"keywords": [[]]}}, "keywords", id="no alternative"),
+        pytest.param(
+            {"type": "keyword_match", "params": {"min_match_ratio": 1.5}}, "min_match_ratio", id="bound"
+        ),
+        pytest.param(
+            {"type": "keyword_match", "params": {"min_match_ratio": True}}, "min_match_ratio", id="flag"
+        ),
+        pytest.param(
+            {"type": "keyword_match", "params": {"keywords": "退货"}}, "keywords", id="text for a list"
+        ),
+        pytest.param(
+            {"type": "keyword_match", "params": {"keywords": [[]]}}, "keywords", id="no alternative"
+        ),
         pytest.param(
             {"type": "llm_score", "params": {"criteria": "x", "evaluation_scope": "any_turn"}},
             "evaluation_scope",
             id="scope that the rule does not have",
         ),
-        pytest.param({"type": "llm_score", "params": {"min_score": 11, "criteria": "x"}}, "min_score", id="grade"),
+        pytest.param(
+            {"type": "llm_score", "params": {"min_score": 11, "criteria": "x"}}, "min_score", id="grade"
+        ),
         pytest.param({"type": "llm_score"}, "neither criteria", id="nothing to grade"),
-        pytest.param({"type": "llm_score", "params": {"criteria": "x", "judge": "me"}}, "handed in", id="own judge"),
-        pytest.param({"type": "json_schema", "params": {"schema": {"$ref": "http://x/y"}}}, "fetched", id="$ref"),
-        pytest.param({"type": "keyword_match", "params": {"keywords": ["["], "regex": True}}, "RE2", id="pattern"),
+        pytest.param(
+            {"type": "llm_score", "params": {"criteria": "x", "judge": "me"}}, "handed in", id="own judge"
+        ),
+        pytest.param(
+            {"type": "json_schema", "params": {"schema": {"$ref": "http://x/y"}}}, "fetched", id="$ref"
+        ),
+        pytest.param(
+            {"type": "keyword_match", "params": {"keywords": ["["], "regex": True}}, "RE2", id="pattern"
+        ),
         pytest.param(
             {"type": "task_completion", "params": {"required_slots": [{"description": "?"}]}},
             "required_slots",
@@ -149,14 +174,19 @@ def test_no_answer_is_nothing_said() -> None:
             {"type": "task_completion", "params": {"slot_weight": 0.5}}, "sum to 1", id="weights of a half"
         ),
         pytest.param(
-            {"type": "intent_classification", "params": {"expected_intent": "a", "intent_taxonomy": {"b": "乙"}}},
+            {
+                "type": "intent_classification",
+                "params": {"expected_intent": "a", "intent_taxonomy": {"b": "乙"}},
+            },
             "taxonomy",
             id="label",
         ),
         pytest.param({"type": "safety", "params": {"categories": ["nice"]}}, "nice", id="category"),
     ],
 )
-def test_rules_that_mean_nothing_are_refused_before_anything_is_asked(rule: dict[str, Any], said: str) -> None:
+def test_rules_that_mean_nothing_are_refused_before_anything_is_asked(
+    rule: dict[str, Any], said: str
+) -> None:
     """The error names the case, and comes from checking as well as from judging."""
     case = Case.model_validate({"sample_id": "case-7", "query": "能退吗", "rules": [rule]})
     with pytest.raises(UsageError, match="case 'case-7'") as caught:
@@ -180,7 +210,12 @@ def test_weights_are_above_nothing(weight: float) -> None:
 
 
 def test_sound_rules_pass_the_check_without_a_model() -> None:
-    rules = [KEYWORD, GRADE, {"type": "semantic_similarity"}, {"type": "safety", "params": {"require_moderation": True}}]
+    rules = [
+        KEYWORD,
+        GRADE,
+        {"type": "semantic_similarity"},
+        {"type": "safety", "params": {"require_moderation": True}},
+    ]
     check_rules([Case.model_validate({"sample_id": "1", "query": "?", "rules": rules})])
 
 

@@ -187,7 +187,9 @@ layer = st.none() | st.sampled_from((0.0, 0.49, 0.5, 0.7, 0.8, 1.0))
 
 
 @given(pairs=st.lists(st.tuples(layer, layer), min_size=1, max_size=5))
-def test_bounds_hold_whatever_the_unknown_turns_out_to_be(pairs: list[tuple[float | None, float | None]]) -> None:
+def test_bounds_hold_whatever_the_unknown_turns_out_to_be(
+    pairs: list[tuple[float | None, float | None]],
+) -> None:
     def rates(values: list[tuple[float | None, float | None]], **params: Any) -> dict[str, float | None]:
         return overall([task(*pair, sample_id=str(place)) for place, pair in enumerate(values)], **params)
 
@@ -225,8 +227,12 @@ def test_a_question_without_a_task_has_no_outcome() -> None:
 def test_several_rules_of_one_layer() -> None:
     """The intent must pass all of its rules; completions are weighed."""
     one = task(1.0, 1.0)
-    wrong = Verdict(rule="intent_classification", passed=False, score=0.0, scope="full_dialog", layer="intent")
-    half = Verdict(rule="keyword_match", passed=False, score=0.4, scope="last_turn", layer="completion", weight=2)
+    wrong = Verdict(
+        rule="intent_classification", passed=False, score=0.0, scope="full_dialog", layer="intent"
+    )
+    half = Verdict(
+        rule="keyword_match", passed=False, score=0.4, scope="last_turn", layer="completion", weight=2
+    )
     both = one.model_copy(update={"verdicts": (*one.verdicts, wrong, half)})
     found = overall([both])
     assert found["intent_accuracy"] == 0.0
@@ -234,7 +240,9 @@ def test_several_rules_of_one_layer() -> None:
 
 
 def test_plain_rules_stand_beside() -> None:
-    records = [task(sample_id=str(i), rules_passed=passed) for i, passed in enumerate((True, False, None, True))]
+    records = [
+        task(sample_id=str(i), rules_passed=passed) for i, passed in enumerate((True, False, None, True))
+    ]
     found = named(compute(records, bounds=True))
     rate = found["rule_pass_rate"].overall
     assert rate is not None
@@ -246,7 +254,12 @@ def test_plain_rules_stand_beside() -> None:
 def test_an_outcome_says_what_became_of_the_sample() -> None:
     record = task(0.9, 0.6, sample_id="7", repeat=2, rules_passed=True, rules_decided_by="llm_score")
     (outcome,) = outcomes([record])
-    assert (outcome.sample_id, outcome.repeat, outcome.intent_passed, outcome.completion) == ("7", 2, True, 0.6)
+    assert (outcome.sample_id, outcome.repeat, outcome.intent_passed, outcome.completion) == (
+        "7",
+        2,
+        True,
+        0.6,
+    )
     assert (outcome.success_level, outcome.passed, outcome.decided_by) == ("partial", True, "llm_score")
     assert outcome.verdicts == record.verdicts
 
@@ -273,8 +286,12 @@ def tries(*passed: bool | None, sample_id: str = "1") -> list[EvalRecord]:
     ("passed", "found"),
     [
         pytest.param([True] * 3 + [False] * 2, {"pass@2": 0.9, "pass^2": 0.3}, id="3 of 5 at 2"),
-        pytest.param([True], {"pass@1": 1.0, "pass^1": 1.0, "pass@2": None, "pass^2": None}, id="too few tries"),
-        pytest.param([True, None, False], {"pass@1": 0.5, "pass@2": 1.0, "pass@3": None}, id="unknown is no try"),
+        pytest.param(
+            [True], {"pass@1": 1.0, "pass^1": 1.0, "pass@2": None, "pass^2": None}, id="too few tries"
+        ),
+        pytest.param(
+            [True, None, False], {"pass@1": 0.5, "pass@2": 1.0, "pass@3": None}, id="unknown is no try"
+        ),
     ],
 )
 def test_passes(passed: list[bool | None], found: dict[str, float | None]) -> None:

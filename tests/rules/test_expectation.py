@@ -52,7 +52,9 @@ from evalkit.rules.expectation import implied, should_succeed
             [
                 (
                     "behavior",
-                    RuleSpec(type="llm_score", params={"criteria": "先道歉", "evaluation_scope": "full_dialog"}),
+                    RuleSpec(
+                        type="llm_score", params={"criteria": "先道歉", "evaluation_scope": "full_dialog"}
+                    ),
                 )
             ],
             id="behaviour",
@@ -84,7 +86,9 @@ DONE = ToolCall(name="book")
         pytest.param([], True, None, id="nothing tells"),
     ],
 )
-def test_tools_tell_whether_it_succeeded(calls: list[ToolCall], *, expected: bool, passed: bool | None) -> None:
+def test_tools_tell_whether_it_succeeded(
+    calls: list[ToolCall], *, expected: bool, passed: bool | None
+) -> None:
     verdict = should_succeed(Case(sample_id="1"), [Turn(tool_calls=tuple(calls))], expected=expected)
     assert verdict.passed is passed
 
@@ -96,7 +100,11 @@ def test_tools_tell_whether_it_succeeded(calls: list[ToolCall], *, expected: boo
 )
 def test_what_the_case_requires_tells_first(filled: dict[str, Any], *, passed: bool) -> None:
     record = EvalRecord(
-        sample_id="1", required_slots=[SlotSpec(name="phone")], filled_slots=filled, tool_calls=[FAILED], response="好"
+        sample_id="1",
+        required_slots=[SlotSpec(name="phone")],
+        filled_slots=filled,
+        tool_calls=[FAILED],
+        response="好",
     )
     assert should_succeed(record, ()).passed is passed
 

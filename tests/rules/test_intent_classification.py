@@ -33,7 +33,9 @@ def now(verdict: Any) -> Verdict:
         pytest.param(predicted("inquiry"), {}, "correct", True, id="right"),
         pytest.param(predicted("complaint"), {}, "wrong", False, id="wrong"),
         pytest.param(predicted("complaint", "inquiry"), {}, "partial", False, id="second guess"),
-        pytest.param(predicted("complaint", "inquiry"), {"accept_partial": True}, "partial", True, id="accepted"),
+        pytest.param(
+            predicted("complaint", "inquiry"), {"accept_partial": True}, "partial", True, id="accepted"
+        ),
         pytest.param(predicted(None, "inquiry"), {}, "correct", True, id="first that is not null"),
         pytest.param(predicted("Inquiry"), {}, "wrong", False, id="labels compare exactly"),
     ],
@@ -75,13 +77,19 @@ def test_the_gold_label_of_the_case_is_expected() -> None:
     ("judgement", "grade", "score"),
     [
         pytest.param({"label": "appointment_booking"}, "correct", 1.0, id="right"),
-        pytest.param({"label": "inquiry", "detail": {"items": {"partial": True}}}, "partial", 0.5, id="partly"),
+        pytest.param(
+            {"label": "inquiry", "detail": {"items": {"partial": True}}}, "partial", 0.5, id="partly"
+        ),
         pytest.param({"label": "inquiry", "detail": {"items": {"partial": False}}}, "wrong", 0.0, id="wrong"),
-        pytest.param({"label": "inquiry", "detail": {"items": {"partial": "yes"}}}, "wrong", 0.0, id="no truth value"),
+        pytest.param(
+            {"label": "inquiry", "detail": {"items": {"partial": "yes"}}}, "wrong", 0.0, id="no truth value"
+        ),
     ],
 )
 @pytest.mark.parametrize("accept_partial", [False, True])
-def test_the_judge_tells(judgement: dict[str, Any], grade: str, score: float, *, accept_partial: bool) -> None:
+def test_the_judge_tells(
+    judgement: dict[str, Any], grade: str, score: float, *, accept_partial: bool
+) -> None:
     """Mission, functional completeness, second plan, 2.3.2: correct, partial, wrong; `accept_partial`."""
     judge = Judge(**judgement)
     verdict = asyncio.run(
@@ -107,7 +115,11 @@ def test_the_judge_tells(judgement: dict[str, Any], grade: str, score: float, *,
 def test_no_judgement_is_undecided(judgement: dict[str, Any]) -> None:
     verdict = asyncio.run(
         intent_classification(
-            predicted("a"), SAID, expected_intent="inquiry", intent_taxonomy=TAXONOMY, judge=Judge(**judgement)
+            predicted("a"),
+            SAID,
+            expected_intent="inquiry",
+            intent_taxonomy=TAXONOMY,
+            judge=Judge(**judgement),
         )
     )
     assert (verdict.passed, verdict.score) == (None, None)
@@ -116,7 +128,10 @@ def test_no_judgement_is_undecided(judgement: dict[str, Any]) -> None:
 def test_by_says_who_tells() -> None:
     judge = Judge(label="complaint")
     params: dict[str, Any] = {"expected_intent": "inquiry", "intent_taxonomy": TAXONOMY}
-    assert now(intent_classification(predicted("inquiry"), SAID, by="extractor", judge=judge, **params)).passed is True
+    assert (
+        now(intent_classification(predicted("inquiry"), SAID, by="extractor", judge=judge, **params)).passed
+        is True
+    )
     assert judge.asked == []
     assert now(intent_classification(predicted("inquiry"), SAID, by="judge", **params)).passed is None
 

@@ -22,7 +22,10 @@ from .conftest import dialog, reply
 ORDER = {
     "type": "object",
     "required": ["order_id", "status"],
-    "properties": {"order_id": {"type": "string", "pattern": "^E[0-9]{10}$"}, "status": {"enum": ["已发货", "已签收"]}},
+    "properties": {
+        "order_id": {"type": "string", "pattern": "^E[0-9]{10}$"},
+        "status": {"enum": ["已发货", "已签收"]},
+    },
     "additionalProperties": False,
 }
 
@@ -39,7 +42,9 @@ ORDER = {
         pytest.param("您的订单已发货", False, id="prose"),
         pytest.param("", False, id="nothing"),
         pytest.param('{"order_id": "E2026081001", "status": "已发货"} 谢谢', False, id="prose after"),
-        pytest.param('{"order_id": "E2026081001", "status": "已发货", "status": "已签收"}', False, id="key twice"),
+        pytest.param(
+            '{"order_id": "E2026081001", "status": "已发货", "status": "已签收"}', False, id="key twice"
+        ),
         pytest.param('{"a": NaN}', False, id="NaN"),
         pytest.param("[" * 100_000, False, id="nesting without end"),
         pytest.param('"\ud800"', False, id="half a character"),
@@ -161,9 +166,12 @@ def test_unique_items_of_many_kinds_are_quick(case: Case) -> None:
     assert time.perf_counter() - begin < 5
 
 
-scalars = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from((1.0, 0.5, -0.0)) | st.sampled_from("ab")
+scalars = (
+    st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from((1.0, 0.5, -0.0)) | st.sampled_from("ab")
+)
 values = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3)
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
 )
 schemas = st.fixed_dictionaries(
     {},

@@ -30,21 +30,33 @@ def test_three_of_five_are_six_tenths(case: Case) -> None:
         pytest.param("内科明天上午", {"min_match_ratio": 0.6}, True, 0.6, id="ratio reached exactly"),
         pytest.param("内科明天上午", {"min_match_ratio": 0.61}, False, 0.6, id="ratio missed"),
         pytest.param("", {"min_match_ratio": 0.0}, True, 0.0, id="nothing is enough"),
-        pytest.param("内科", {"keywords": ["内科", "内科", "内科"]}, True, 1.0, id="repeated keyword counts once"),
+        pytest.param(
+            "内科", {"keywords": ["内科", "内科", "内科"]}, True, 1.0, id="repeated keyword counts once"
+        ),
         pytest.param("ＡＰＰ", {"keywords": ["app"]}, True, 1.0, id="width and case"),
         pytest.param("ＡＰＰ", {"keywords": ["app"], "normalizer": "exact"}, False, 0.0, id="exact"),
         pytest.param("可以退款", {"keywords": [["退货", "退款"]]}, True, 1.0, id="alternative"),
         pytest.param("可以换货", {"keywords": [["退货", "退款"], "换货"]}, False, 0.5, id="no alternative"),
         pytest.param("不是红色", {"keywords": ["红色"]}, False, 0.0, id="denied"),
-        pytest.param("不是红色", {"keywords": ["红色"], "negation": False}, True, 1.0, id="denied, told to ignore it"),
+        pytest.param(
+            "不是红色", {"keywords": ["红色"], "negation": False}, True, 1.0, id="denied, told to ignore it"
+        ),
         pytest.param("不是红色，红色没有", {"keywords": ["红色"]}, True, 1.0, id="denied once, said once"),
         pytest.param("不支持退货", {"keywords": ["不支持退货"]}, True, 1.0, id="the denial is the keyword"),
         pytest.param("保证退款", {"keywords": [], "forbidden": ["保证"]}, False, 0.0, id="forbidden"),
-        pytest.param("不能保证退款", {"keywords": [], "forbidden": ["保证"]}, True, 1.0, id="forbidden, but denied"),
-        pytest.param("可以退款", {"keywords": ["退款"], "forbidden": ["保证"]}, True, 1.0, id="both kinds hold"),
-        pytest.param("保证退款", {"keywords": ["退款"], "forbidden": ["保证"]}, False, 0.0, id="forbidden beats all"),
+        pytest.param(
+            "不能保证退款", {"keywords": [], "forbidden": ["保证"]}, True, 1.0, id="forbidden, but denied"
+        ),
+        pytest.param(
+            "可以退款", {"keywords": ["退款"], "forbidden": ["保证"]}, True, 1.0, id="both kinds hold"
+        ),
+        pytest.param(
+            "保证退款", {"keywords": ["退款"], "forbidden": ["保证"]}, False, 0.0, id="forbidden beats all"
+        ),
         pytest.param("订单E2026", {"keywords": [r"E\d{4}"], "regex": True}, True, 1.0, id="pattern"),
-        pytest.param("订单", {"keywords": [r"E\d{4}"], "regex": True}, False, 0.0, id="pattern that is not there"),
+        pytest.param(
+            "订单", {"keywords": [r"E\d{4}"], "regex": True}, False, 0.0, id="pattern that is not there"
+        ),
         pytest.param("\ud800a", {"keywords": ["a"], "regex": True}, True, 1.0, id="half a character"),
     ],
 )

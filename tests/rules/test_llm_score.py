@@ -89,7 +89,9 @@ def test_no_judgement_is_undecided(case: Case, judgement: dict[str, Any]) -> Non
     assert verdict.reason
 
 
-@pytest.mark.parametrize("params", [{}, {"dimensions": [Dimension(name="a", criteria="甲")] * 2}], ids=["none", "twice"])
+@pytest.mark.parametrize(
+    "params", [{}, {"dimensions": [Dimension(name="a", criteria="甲")] * 2}], ids=["none", "twice"]
+)
 def test_nothing_to_grade_is_refused(case: Case, params: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="llm_score"):
         asyncio.run(llm_score(case, SAID, judge=graded(score=8), **params))

@@ -40,7 +40,9 @@ def test_all_and_any_are_what_they_would_be_whatever_the_unknown_is(values: tupl
         pytest.param((False, None, False), "any", ("r1",), id="the one that might"),
     ],
 )
-def test_the_leaf_that_decided_is_named(soft: tuple[bool | None, ...], logic: Logic, leaves: tuple[str, ...]) -> None:
+def test_the_leaf_that_decided_is_named(
+    soft: tuple[bool | None, ...], logic: Logic, leaves: tuple[str, ...]
+) -> None:
     verdicts = [verdict(f"r{i}", passed=value) for i, value in enumerate(soft)]
     assert decide(verdicts, logic=logic).decided_by == leaves
 
@@ -67,7 +69,10 @@ def test_a_hard_rule_fails_the_case_whatever_the_logic(
     logic: Logic, *, hard: bool | None, soft: bool | None, passed: bool | None
 ) -> None:
     """Mission, second plan, 1.3: implicit rules are hard; one failure fails the case."""
-    verdicts = [verdict("expectation.keywords", passed=hard, hard=True), verdict("keyword_match", passed=soft)]
+    verdicts = [
+        verdict("expectation.keywords", passed=hard, hard=True),
+        verdict("keyword_match", passed=soft),
+    ]
     assert decide(verdicts, logic=logic, threshold=0.5).passed is passed
 
 
@@ -130,11 +135,15 @@ verdicts_of_any_kind = st.lists(
 
 
 @given(verdicts=verdicts_of_any_kind, logic=st.sampled_from(("all", "any", "weighted")), data=st.data())
-def test_the_order_of_rules_does_not_matter(verdicts: list[Verdict], logic: Logic, data: st.DataObject) -> None:
+def test_the_order_of_rules_does_not_matter(
+    verdicts: list[Verdict], logic: Logic, data: st.DataObject
+) -> None:
     shuffled = data.draw(st.permutations(verdicts))
     one, other = (decide(some, logic=logic, threshold=0.6) for some in (verdicts, shuffled))
     assert one.passed is other.passed
-    assert [name.split("[")[0] for name in one.decided_by] == [name.split("[")[0] for name in other.decided_by]
+    assert [name.split("[")[0] for name in one.decided_by] == [
+        name.split("[")[0] for name in other.decided_by
+    ]
 
 
 @given(verdicts=verdicts_of_any_kind, logic=st.sampled_from(("all", "any", "weighted")), data=st.data())

@@ -136,7 +136,10 @@ def test_any_turn_with_a_violation_fails_the_dialog(case: Case) -> None:
     verdict = now(safety(case, dialog(("你好", "去死"), ("再见", "再见"))))
     assert verdict.passed is False
     assert verdict.detail["turn"] == 0
-    assert now(safety(case, dialog(("你好", "去死"), ("再见", "再见")), evaluation_scope="last_turn")).passed is True
+    assert (
+        now(safety(case, dialog(("你好", "去死"), ("再见", "再见")), evaluation_scope="last_turn")).passed
+        is True
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,7 +150,9 @@ def test_any_turn_with_a_violation_fails_the_dialog(case: Case) -> None:
         pytest.param("冰毒", {"categories": ["abuse"]}, True, id="another category"),
         pytest.param("冰毒", {"categories": ["drugs"]}, False, id="the category"),
         pytest.param("13800138000", {"detect_pii": False}, True, id="personal data off"),
-        pytest.param("service@shop.example.com", {"allow": ["service@shop.example.com"]}, True, id="allowed address"),
+        pytest.param(
+            "service@shop.example.com", {"allow": ["service@shop.example.com"]}, True, id="allowed address"
+        ),
         pytest.param("竞品", {"block": ["竞品"]}, False, id="blocked word"),
     ],
 )
@@ -167,7 +172,13 @@ def moderator(**judgement: Any) -> Any:
     [
         pytest.param({"detail": {"items": {"violence": False}}}, {}, True, id="clear"),
         pytest.param({"detail": {"items": {"violence": True}}}, {}, False, id="flagged"),
-        pytest.param({"detail": {"items": {"violence": True}}}, {"categories": ["hate"]}, True, id="not asked for"),
+        pytest.param(
+            {"detail": {"items": {"violence": True}}}, {"categories": ["hate"]}, True, id="not asked for"
+        ),
+        pytest.param(
+            {"label": "flagged", "detail": {"items": {"hate": False}}}, {}, False, id="flagged for nothing"
+        ),
+        pytest.param({"label": "clean", "detail": {"items": {"hate": False}}}, {}, True, id="clean"),
         pytest.param({"status": "judge_error"}, {}, True, id="failed, not required"),
         pytest.param({"status": "judge_error"}, {"require_moderation": True}, None, id="failed, required"),
     ],
@@ -195,4 +206,13 @@ def test_an_unknown_category_is_refused(case: Case) -> None:
 
 
 def test_every_category_has_words() -> None:
-    assert categories() >= {"abuse", "sexual", "drugs", "weapons", "gambling", "fraud", "self_harm", "discrimination"}
+    assert categories() >= {
+        "abuse",
+        "sexual",
+        "drugs",
+        "weapons",
+        "gambling",
+        "fraud",
+        "self_harm",
+        "discrimination",
+    }

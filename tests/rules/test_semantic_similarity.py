@@ -51,7 +51,8 @@ def test_without_a_reference_it_is_undecided(case: Case) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scope", "passed"), [("last_turn", False), ("any_turn", True), ("every_agent_turn", False), ("full_dialog", True)]
+    ("scope", "passed"),
+    [("last_turn", False), ("any_turn", True), ("every_agent_turn", False), ("full_dialog", True)],
 )
 def test_scopes(scope: Any, *, passed: bool) -> None:
     said = dialog(("甲", "能退"), ("乙", "再见"))

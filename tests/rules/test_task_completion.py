@@ -181,7 +181,9 @@ def test_a_tool_does_a_step() -> None:
 def test_the_judge_says_yes_or_no_to_each_slot(case: Case, held: dict[str, bool], rate: float) -> None:
     items = {f"slot:{slot.name}": held.get(f"slot:{slot.name}", False) for slot in FIVE}
     judge = Judge(detail={"items": items})
-    verdict = asyncio.run(task_completion(case, TRAP, required_slots=FIVE, min_completion_rate=0.6, judge=judge))
+    verdict = asyncio.run(
+        task_completion(case, TRAP, required_slots=FIVE, min_completion_rate=0.6, judge=judge)
+    )
     assert verdict.score == rate
     assert verdict.passed is (rate == 0.6)
     assert "联系电话" in judge.asked[0].items["slot:phone"]

@@ -66,7 +66,18 @@ def test_a_keyword_of_digits_is_a_whole_number(word: str, text: str, *, there: b
     assert bool(list(spans(fold(word), fold(text)))) is there
 
 
-DENIED = ["不是红色", "不要红色", "没有红色", "并非红色", "不支持红色", "不能红色", "别红色", "这不是“红色”的", "无红色", "不太红色"]
+DENIED = [
+    "不是红色",
+    "不要红色",
+    "没有红色",
+    "并非红色",
+    "不支持红色",
+    "不能红色",
+    "别红色",
+    "这不是“红色”的",
+    "无红色",
+    "不太红色",
+]
 SAID = [
     "是红色",
     "红色",
