@@ -118,3 +118,12 @@ def test_a_rule_that_means_nothing_stops_before_the_first_question(
     assert "case 'case-001'" in done.stderr
     assert "Did you mean 'intent_classification'" in done.stderr
     assert not list(tmp_path.glob("runs/*.jsonl"))
+    checked = subprocess.run(
+        [sys.executable, "-m", "evalkit", "check", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert checked.returncode == 2
+    assert "Did you mean 'intent_classification'" in checked.stderr
