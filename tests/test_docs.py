@@ -76,7 +76,7 @@ def test_every_metric_on_the_page_exists() -> None:
     assert named == known
 
 
-@pytest.mark.parametrize("kind", ["metric", "target"])
+@pytest.mark.parametrize("kind", ["metric", "rule", "target"])
 def test_every_built_in_extension_is_on_a_page(kind: str) -> None:
     pages = "".join(path.read_text(encoding="utf-8") for path in PAGES)
     for name in registry.names(kind):
