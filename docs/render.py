@@ -126,7 +126,10 @@ def refreshed(part: str) -> str:
         return part
     names = own_fields(model)
     properties = model.model_json_schema(by_alias=False)["properties"]
-    rows = [f"| `{name}` | {spelt(properties[name])} | {properties[name]['description']} |" for name in names]
+    rows = [
+        f"| `{name}` | {spelt(properties[name])} | {escaped(properties[name]['description'])} |"
+        for name in names
+    ]
     table = "\n".join(["| field | type | meaning |", "|---|---|---|", *rows])
     return re.sub(r"^\| field \|.*?\n(?=\n|\Z)", lambda _: f"{table}\n", part, flags=re.MULTILINE | re.DOTALL)
 

@@ -32,7 +32,9 @@ def test_the_table_of_a_model_is_its_own_fields(name: str) -> None:
     """For a record: its fields beyond those of its case and its observation. `make docs` writes the tables."""
     halves = {*Case.model_fields, *Observation.model_fields} if name == "EvalRecord" else set()
     wanted = [
-        (field, info.description) for field, info in MODELS[name].model_fields.items() if field not in halves
+        (field, " ".join((info.description or "").split()))
+        for field, info in MODELS[name].model_fields.items()
+        if field not in halves
     ]
     assert re.findall(r"^\| `(\w+)` \| \S.*? \| (.+) \|$", section(name), re.MULTILINE) == wanted
 
