@@ -135,7 +135,7 @@ def _loaded(kind: str, point: importlib.metadata.EntryPoint) -> Function:
     """What an installed package announced, imported."""
     try:
         function: Function = point.load()
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise UsageError(
             f"{kind} {point.name!r}: {point.value} cannot be imported ({error}); "
             "mend the name, or mend or remove the package that announces it."

@@ -49,7 +49,7 @@ def test_every_command_has_help_with_an_example(name: str) -> None:
             assert option.help, f"evalkit {name} {option.opts[0]} has no help"
 
 
-@pytest.mark.parametrize("name", ["cli.md", "tables.md"])
+@pytest.mark.parametrize("name", ["cli.md", "records.md", "tables.md"])
 def test_written_pages_are_fresh(name: str) -> None:
     pages = runpy.run_path(str(ROOT / "docs" / "render.py"))["pages"]()
     assert page(name) == pages[name], "run `make docs`"
