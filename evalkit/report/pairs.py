@@ -57,13 +57,18 @@ def pair(base: Snapshot, run: Snapshot) -> Pairs:
     changed = [key for key in left if key in right and key not in renamed and key not in taken]
     keys = sorted(pairs)
     return Pairs(
-        base.samples.loc[keys],
-        run.samples.loc[[pairs[key] for key in keys]],
+        _rows(base.samples, keys),
+        _rows(run.samples, [pairs[key] for key in keys]),
         added=tuple(key for key in right if key not in taken and key not in changed),
         removed=tuple(key for key in left if key not in renamed and key not in changed),
         changed=tuple(changed),
         renamed=tuple(sorted(renamed.items())),
     )
+
+
+def _rows(samples: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    place = {key: row for row, key in enumerate(samples.index)}
+    return samples.iloc[[place[key] for key in keys]]
 
 
 def _alike(base: pd.DataFrame, run: pd.DataFrame) -> bool:
