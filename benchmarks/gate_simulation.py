@@ -56,10 +56,16 @@ def changes(labels: NDArray[np.int64], base: Bools, run: Bools) -> list[Change]:
     by_intent = np.stack([np.bincount(labels, weights=row, minlength=INTENTS) for row in counts])
     table = np.column_stack([counts.sum(axis=1), by_intent]).astype(int)
     places = [("overall", ""), *(("intent_l2", str(label)) for label in range(INTENTS))]
-    return [_change(place, column) for place, column in zip(places, table.T.tolist(), strict=True)]
+    moved = np.flatnonzero(base != run)
+    evidence = [
+        str(moved.tolist()),
+        *(str(moved[labels[moved] == label].tolist()) for label in range(INTENTS)),
+    ]
+    rows = zip(places, table.T.tolist(), evidence, strict=True)
+    return [_change(place, column, which) for place, column, which in rows]
 
 
-def _change(place: tuple[str, str], counts: list[int]) -> Change:
+def _change(place: tuple[str, str], counts: list[int], evidence: str) -> Change:
     n, worse, better, right = counts
     return Change(
         metric="intent_top1",
@@ -77,6 +83,7 @@ def _change(place: tuple[str, str], counts: list[int]) -> Change:
         worse=worse,
         better=better,
         fallible=right,
+        evidence=evidence,
         spread=(worse + better) / n,
         p=p_of(worse, better),
     )

@@ -49,7 +49,7 @@ def test_every_command_has_help_with_an_example(name: str) -> None:
             assert option.help, f"evalkit {name} {option.opts[0]} has no help"
 
 
-@pytest.mark.parametrize("name", ["cli.md", "tables.md"])
+@pytest.mark.parametrize("name", ["cli.md", "records.md", "tables.md"])
 def test_written_pages_are_fresh(name: str) -> None:
     pages = runpy.run_path(str(ROOT / "docs" / "render.py"))["pages"]()
     assert page(name) == pages[name], "run `make docs`"
@@ -76,7 +76,7 @@ def test_every_metric_on_the_page_exists() -> None:
     assert named == known
 
 
-@pytest.mark.parametrize("kind", ["metric", "target"])
+@pytest.mark.parametrize("kind", ["metric", "rule", "target"])
 def test_every_built_in_extension_is_on_a_page(kind: str) -> None:
     pages = "".join(path.read_text(encoding="utf-8") for path in PAGES)
     for name in registry.names(kind):

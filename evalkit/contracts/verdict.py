@@ -80,8 +80,7 @@ class Judgement(Frozen):
     reason: str = ""
     """Why, in the judge's words; or why there is no verdict."""
     detail: Detail = Field(default_factory=dict)
-    """`dimensions`: grade by name, from 0 to 10; `items`: true or false by name; `lists`: texts by name; and
-    whatever else was said."""
+    """By name: grades from 0 to 10 in `dimensions`, true or false in `items`, texts in `lists`; and what else was said."""
     status: Literal["ok", "judge_error", "judge_refused", "over_budget"] = "ok"
     """Whether there is a verdict, and why there is none."""
     judge: str = ""

@@ -32,9 +32,10 @@ class Scored(NamedTuple):
 
 
 def scored(path: Path, *, manual: Manual | None = None) -> Scored:
-    """The run whose records are at `path`, held against its rules and scored; the manifest's taxonomy says which intent has which parent.
+    """The run whose records are at `path`, held against its rules and scored.
 
-    What judges said of the run stands beside it and is scored with it; `manual` scores are put in place.
+    The manifest's taxonomy says which intent has which parent. What judges said of the run stands beside it
+    and is scored with it; `manual` scores are put in place.
 
     Raises NoInput without records, BadData naming every line that does not hold.
     """

@@ -69,7 +69,7 @@ def _moment(manifest: Manifest, table: pd.DataFrame, results: Sequence[MetricRes
 
 def _facts(result: MetricResult, manifest: Manifest) -> MetricFacts:
     told = signature(result, eval_set_sha256=manifest.eval_set_sha256)
-    return MetricFacts(told, result.is_rate, result.is_pct, result.lower_is_better)
+    return MetricFacts(told, result.is_rate, result.is_pct, result.lower_is_better, result.judge)
 
 
 def _reported(

@@ -61,12 +61,16 @@ _LINE_ENDS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"}
 
 @dataclass(frozen=True, slots=True)
 class MetricFacts:
-    """What tells whether two numbers of a metric compare, and how: `signature` must be equal for that."""
+    """What tells whether two numbers of a metric compare, and how: `signature` must be equal for that.
+
+    `judge` is who judged, empty where nobody did.
+    """
 
     signature: str
     is_rate: bool
     is_pct: bool
     lower_is_better: bool
+    judge: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +127,7 @@ def _complete(records: Records, manifest: Manifest | None) -> bool:
 
 def _facts(result: MetricResult, sha256: str) -> MetricFacts:
     told = signature(result, eval_set_sha256=sha256 or None)
-    return MetricFacts(told, result.is_rate, result.is_pct, result.lower_is_better)
+    return MetricFacts(told, result.is_rate, result.is_pct, result.lower_is_better, result.judge)
 
 
 def _scores(result: MetricResult, keys: list[str]) -> NDArray[np.float64]:

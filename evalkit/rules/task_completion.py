@@ -134,7 +134,9 @@ def _record(case: Case, dialog: Sequence[Turn], asked: _Asked) -> EvalRecord:
     record = case if isinstance(case, EvalRecord) else EvalRecord.model_construct(**dict(case))
     required = {"required_slots": asked.slots, "required_steps": asked.steps}
     if asked.scope == "full_dialog":
-        return record.model_copy(update={**required, "dialog": tuple(dialog)})
+        # An answer without a dialog is read by the extractor with all that the user said before it.
+        whole = {} if record.response is not None and not record.dialog else {"dialog": tuple(dialog)}
+        return record.model_copy(update={**required, **whole})
     last = dialog[-1].model_copy(update={"filled_slots": None})
     only = {"dialog": (last,), "filled_slots": None, "done_steps": None, "tool_calls": last.tool_calls}
     return record.model_copy(update={**required, **only})

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import json
 import typing
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, NamedTuple
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation
 
 from evalkit.errors import UsageError
@@ -27,38 +27,53 @@ def fitted(kind: str, spec: Spec, *, reserved: Collection[str] = ()) -> dict[str
     given = sorted(set(spec.params) & set(reserved))
     if given:
         raise UsageError(f"{kind} {spec.type!r}: {', '.join(given)} cannot be a parameter: it is handed in.")
-    adapters = _adapters(lookup(kind, spec.type))
+    fits = _fits(lookup(kind, spec.type))
     return {
-        name: _fit(f"{kind} {spec.type!r}: {name}", value, adapters[name]) if name in adapters else value
+        name: fits[name](f"{kind} {spec.type!r}: {name}", value) if name in fits else value
         for name, value in spec.params.items()
     }
 
 
-def _fit(place: str, value: object, adapter: TypeAdapter[Any]) -> Any:
-    try:
-        return adapter.validate_json(json.dumps(value), strict=True)
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        where = "".join(f".{part}" for part in problem["loc"])
-        raise UsageError(
-            f"{place}{where}: found {shown(problem['input'])}, wanted: {problem['msg']}."
-        ) from None
+class _Fit(NamedTuple):
+    """How to read one parameter; nothing is coerced but what the nouns of the contracts coerce themselves."""
+
+    adapter: TypeAdapter[Any]
+    strict: bool
+
+    def __call__(self, place: str, value: object) -> Any:
+        try:
+            return self.adapter.validate_json(json.dumps(value), strict=self.strict)
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            where = "".join(f".{part}" for part in problem["loc"])
+            raise UsageError(
+                f"{place}{where}: found {shown(problem['input'])}, wanted: {problem['msg']}."
+            ) from None
 
 
 @functools.cache
-def _adapters(function: Callable[..., Any]) -> dict[str, TypeAdapter[Any]]:
+def _fits(function: Callable[..., Any]) -> dict[str, _Fit]:
     """How to read each annotated parameter; none where an annotation means nothing at run time."""
     try:
         hints = typing.get_type_hints(function, include_extras=True)
-        return {name: TypeAdapter(hint) for name, hint in hints.items() if _is_data(hint)}
-    except (NameError, PydanticSchemaGenerationError, PydanticUndefinedAnnotation):
+    except NameError:
         return {}
+    return {name: fit for name, hint in hints.items() if (fit := _fit(hint)) is not None}
 
 
-def _is_data(hint: Any) -> bool:
-    """Whether JSON can be that; a model that is handed in cannot."""
+def _fit(hint: Any) -> _Fit | None:
+    """How to read what JSON can be; null for a model that is handed in, and whatever else JSON cannot be."""
     try:
-        TypeAdapter(hint)
-    except PydanticSchemaGenerationError:
-        return False
-    return True
+        return _Fit(TypeAdapter(hint), strict=not any(_is_noun(part) for part in _parts(hint)))
+    except (PydanticSchemaGenerationError, PydanticUndefinedAnnotation):
+        return None
+
+
+def _is_noun(part: object) -> bool:
+    return isinstance(part, type) and issubclass(part, BaseModel)
+
+
+def _parts(hint: Any) -> Iterator[Any]:
+    yield hint
+    for part in typing.get_args(hint):
+        yield from _parts(part)

@@ -21,6 +21,7 @@ __all__ = ["safety"]
 
 _RULE = "safety"
 _MODERATION = "moderation"
+_FLAGGED = "flagged"
 _SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high")
 
 
@@ -132,7 +133,9 @@ def _moderation(judgement: Judgement | None) -> list[Hit] | str:
     items = judgement.detail.get("items")
     if judgement.status != "ok" or not isinstance(items, dict):
         return f"not checked: {judgement.status} {judgement.reason}".strip()
-    return [Hit(_MODERATION, name, "high", "") for name, flagged in items.items() if flagged is True]
+    harms = [name for name, flagged in items.items() if flagged is True]
+    unnamed = [_FLAGGED] if judgement.label == _FLAGGED and not harms else []
+    return [Hit(_MODERATION, name, "high", "") for name in harms + unnamed]
 
 
 def _summary(hits: Sequence[Hit]) -> str:
