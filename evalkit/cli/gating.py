@@ -62,7 +62,7 @@ def diff(  # noqa: PLR0913 - one parameter an option
     from evalkit.report.verdict_json import comparison_json  # noqa: PLC0415
     from evalkit.report.verdict_text import comparison_view  # noqa: PLC0415
 
-    after, before = sides(run, base, runs_dir)
+    after, before = sides(run, base, runs_dir, metrics=metrics or None)
     if before is None:
         raise NoInput(
             f"base {base!r}: found no complete run of this eval set and target before {run!r}; name one."
@@ -129,7 +129,7 @@ def gate(
     from evalkit.report import gate as gates  # noqa: PLC0415
 
     asked = asked_policy(policy, thresholds=thresholds, regression=regression)
-    after, before = sides(run, baseline or asked.baseline, runs_dir)
+    after, before = sides(run, baseline or asked.baseline, runs_dir, metrics=asked.metrics)
     verdict = gates.gate(
         after, base=before, policy=asked, today=datetime.now(UTC).date(), allow_changed_set=changed_set
     )

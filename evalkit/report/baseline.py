@@ -5,10 +5,11 @@ A baseline is a file of its own, `eval_sets/baselines/<name>.json`: it moves whe
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from evalkit import runs
-from evalkit.contracts import Manifest
+from evalkit.contracts import Manifest, MetricResult
 from evalkit.engines.local import DEFAULT, local
 from evalkit.errors import Incomplete, NoInput
 from evalkit.records import Records
@@ -21,20 +22,32 @@ FOLDER = Path("eval_sets") / "baselines"
 _END = ".json"
 
 
-def load(path: Path) -> Snapshot:
+def load(path: Path, *, metrics: Collection[str] | None = None) -> Snapshot:
     """The snapshot at `path`: a baseline's `.json`, or the records of a run, scored by every built-in metric.
 
+    With `metrics` no more families of them are worked out than it takes to have those.
     NoInput where there is no such file, BadData where it does not hold.
     """
     if path.suffix != _END:
         records = Records.of(path)
-        return snapshot(records, local(records, metrics=DEFAULT), runs.manifest(path))
+        return snapshot(records, _scored(records, metrics), runs.manifest(path))
     try:
         return from_json(path.read_bytes(), path=str(path))
     except FileNotFoundError:
         raise NoInput(
             f"{path}: found no such baseline; make one with `evalkit baseline accept RUN`."
         ) from None
+
+
+def _scored(records: Records, metrics: Collection[str] | None) -> list[MetricResult]:
+    """The results of every family, or of as many as it takes to have those metrics."""
+    if metrics is None:
+        return local(records, metrics=DEFAULT)
+    results: list[MetricResult] = []
+    for family in DEFAULT:
+        if not set(metrics) <= {result.name for result in results}:
+            results += local(records, metrics=[family])
+    return results
 
 
 def accept(run: Snapshot, name: str, *, folder: Path = FOLDER) -> Path:
