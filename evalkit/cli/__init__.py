@@ -20,6 +20,8 @@ __all__ = ["commands", "main"]
 _COMMANDS = {
     "eval": "job",
     "run": "asking",
+    "judge": "judging",
+    "certify": "certifying",
     "score": "scoring",
     "report": "scoring",
     "worst": "looking",

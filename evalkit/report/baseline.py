@@ -9,10 +9,9 @@ from collections.abc import Collection
 from pathlib import Path
 
 from evalkit import runs
-from evalkit.contracts import Manifest, MetricResult
-from evalkit.engines.local import DEFAULT, local
+from evalkit.contracts import Manifest
+from evalkit.engines.scored import scored
 from evalkit.errors import Incomplete, NoInput
-from evalkit.records import Records
 from evalkit.report.snapshot import Snapshot, from_json, snapshot, to_json
 from evalkit.writing import replace
 
@@ -29,25 +28,14 @@ def load(path: Path, *, metrics: Collection[str] | None = None) -> Snapshot:
     NoInput where there is no such file, BadData where it does not hold.
     """
     if path.suffix != _END:
-        records = Records.of(path)
-        return snapshot(records, _scored(records, metrics), runs.manifest(path))
+        run = scored(path, wanted=metrics)
+        return snapshot(run.records, run.results, run.manifest)
     try:
         return from_json(path.read_bytes(), path=str(path))
     except FileNotFoundError:
         raise NoInput(
             f"{path}: found no such baseline; make one with `evalkit baseline accept RUN`."
         ) from None
-
-
-def _scored(records: Records, metrics: Collection[str] | None) -> list[MetricResult]:
-    """The results of every family, or of as many as it takes to have those metrics."""
-    if metrics is None:
-        return local(records, metrics=DEFAULT)
-    results: list[MetricResult] = []
-    for family in DEFAULT:
-        if not set(metrics) <= {result.name for result in results}:
-            results += local(records, metrics=[family])
-    return results
 
 
 def accept(run: Snapshot, name: str, *, folder: Path = FOLDER) -> Path:

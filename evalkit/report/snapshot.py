@@ -66,12 +66,16 @@ _LINE_ENDS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"}
 
 @dataclass(frozen=True, slots=True)
 class MetricFacts:
-    """What tells whether two numbers of a metric compare, and how: `signature` must be equal for that."""
+    """What tells whether two numbers of a metric compare, and how: `signature` must be equal for that.
+
+    `judge` is who judged, empty where nobody did.
+    """
 
     signature: str
     is_rate: bool
     is_pct: bool
     lower_is_better: bool
+    judge: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +128,7 @@ def _refuse_twice(keys: list[str], columns: list[str]) -> None:
 
 def _facts(result: MetricResult, sha256: str) -> MetricFacts:
     told = signature(result, eval_set_sha256=sha256 or None)
-    return MetricFacts(told, result.is_rate, result.is_pct, result.lower_is_better)
+    return MetricFacts(told, result.is_rate, result.is_pct, result.lower_is_better, result.judge)
 
 
 def _scores(records: Records, result: MetricResult) -> NDArray[np.float64]:
