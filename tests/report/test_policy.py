@@ -196,11 +196,3 @@ def test_the_example_of_the_module_is_a_policy(tmp_path: Path) -> None:
 
     _, example = (policy.__doc__ or "").split("\n\n", 1)
     assert read(written(tmp_path, example)).known_failures[0].sample_id == "q17"
-
-
-def test_the_example_of_the_page_is_a_policy(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "gate.md").read_text(encoding="utf-8")
-    example = page.split("```toml\n")[1].split("```")[0]
-    policy = read(written(tmp_path, example))
-    assert policy.metrics == {"intent_top1", "ttft_ms", "recall@5"}
-    assert policy.limits("intent_l2", "S14_退换货").max_drop == {"intent_top1": 0.05}
