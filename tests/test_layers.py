@@ -26,6 +26,7 @@ LAYERS = {
     "slices": 3,
     "stats": 3,
     "planning": 3,
+    "finding": 3,
     "metrics": 4,
     "rules": 4,
     "judges": 4,
