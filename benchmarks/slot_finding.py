@@ -17,6 +17,7 @@ import argparse
 import itertools
 import json
 import os
+import re
 import sys
 import time
 import zipfile
@@ -64,7 +65,7 @@ CROSSWOZ_LISTED = ("名称", "酒店类型", "推荐菜", "出发地", "目的�
 
 
 def crosswoz(limit: int | None) -> Iterator[Dialog]:
-    """Given for `known`: the value, one slot an item of a list; for 酒店设施 the facility's name; the type.
+    """Given for `known`: the value, one slot an item of a list, or of several phone numbers; for 酒店设施 the facility's name; the type.
 
     Left out: values that stand for nothing (empty, 无, 否). Given for `open`: name and type; for 名称, 酒店类型,
     推荐菜, 出发地 and 目的地 the values that the whole set knows of that slot. Only slots of which the dialog has
@@ -117,6 +118,8 @@ def items(slot: str, value: object) -> list[tuple[str, str]]:
     """The texts that stand for a value, each with a name of its own."""
     if slot.startswith("酒店设施-"):
         return [(slot.removeprefix("酒店设施-"), "")] if value == "是" else []
+    if slot == "电话" and isinstance(value, str):
+        value = re.split(r"[\s,，]+", value)
     values = value if isinstance(value, list) else [value]
     return [(text, text) for text in values if text not in ("", "无")]
 
@@ -138,7 +141,8 @@ SGD_TYPES = {"check_in_date": "date", "check_out_date": "date", "number_of_adult
 
 
 def sgd(limit: int | None) -> Iterator[Dialog]:
-    """Given for `known`: the state's writings of the value, and the type; `asked_at` 2019-03-01, the set's day.
+    """Given for `known`: the state's writings of the value, and the type; `asked_at` 2019-03-01, the set's day;
+    a rating also as bound (4.0 or higher), since the state has none.
 
     Left out: has_laundry_service, whose values True and False are not said. Given for `open`: name, description
     of the schema, type, the schema's numbers of adults, the cities that the service's results name.
@@ -174,7 +178,8 @@ def sgd_state(turns: list[Any]) -> dict[str, list[str]]:
 def sgd_gold(about: dict[str, Any], values: list[str], then: dict[str, list[str]], listed: dict[str, Any]) -> Gold:
     slot = about["name"]
     kind = SGD_TYPES.get(slot)
-    known = SlotSpec(name=slot, value=values[0], aliases=values[1:], type=kind)
+    bounds = [f"at least {value}" for value in values] if slot == "rating" else []
+    known = SlotSpec(name=slot, value=values[0], aliases=[*values[1:], *bounds], type=kind)
     openly = SlotSpec(
         name=slot, description=about["description"], type=kind or "enum", values=listed.get(slot, ())
     )

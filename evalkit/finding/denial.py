@@ -7,6 +7,7 @@ import re
 __all__ = ["affirms", "asks", "corrects", "negated", "taken_back"]
 
 _WINDOW = 20
+_NEAR = 16
 _QUOTES = r"[\"'“‘「『《〈(\[【\s]*"
 _CHINESE = (
     r"(?:(?<![要])不|(?<![淹沉出埋])没有?|并?(?<![除莫])非|毫?无|未|(?<![特分区个性级类识辨差告])别|勿|除了|而非)"
@@ -19,8 +20,8 @@ _ENGLISH = (
 )
 _DENIAL = re.compile(rf"(?:{_CHINESE}|{_ENGLISH}){_QUOTES}$")
 _CORRECTION = re.compile(
-    r"不对|不是|错了|弄错|搞错|记错|写错|说错|口误|更正|纠正|改(?:成|为|到|约|一下|下)|换(?:成|到|个|为)|换了|还是(?!不)|应该是|算了|抱歉|重新"
-    r"|\bactually\b|\bi mean\b|\bi meant\b|\bsorry\b|\bcorrection\b|\bwait\b|\binstead\b|\brather\b|\bchange (?:it|that)\b|\bmake (?:it|that)\b|\bnot\b|^no\b"
+    r"不对|不是|错了|弄错|搞错|记错|写错|说错|口误|更正|纠正|改(?:成|为|到|约|一下|下)|换(?:成|到|个|为)|换了|应该是|算了"
+    r"|\bactually\b|\bi mean\b|\bi meant\b|\bsorry\b|\bcorrection\b|\bwait\b|\binstead\b|\bchange (?:it|that)\b|\bmake (?:it|that)\b|\bnot\b|^no\b"
 )
 _TAKEN_BACK = re.compile(
     r"^[^。！？!?\n，,]{0,6}[，,、。.\s…—-]*(?:哦|啊|呃|嗯|哎|哎呀|等等|等一下)?[，,、\s]*"
@@ -31,8 +32,9 @@ _AFFIRMATION = re.compile(
 )
 _ENDS = re.compile(r"[。！？!?\n；;]")
 _CHOICE = re.compile(r"还是|哪|几|是否|\bor\b|\bwhich\b|\bwhat\b|例如|比如|such as|e\.g\.")
-_ASKS = re.compile(r"[吗么呢][?？]?$|^(?:is|are|do|does|did|would|will|can|could|should|shall)\b")
-_CLAUSE_ENDS = re.compile(r"[。！？!?\n；;，,]")
+_ASKS = re.compile(r"[吗么呢]\s*$")
+_ASKS_IN_ENGLISH = re.compile(r"^\s*(?:is|are|do|does|did|would|will|can|could|should|shall)\b")
+_CLAUSE = re.compile(r"[^。！？!?\n；;，,]*")
 
 
 def negated(text: str, start: int) -> bool:
@@ -64,7 +66,7 @@ def taken_back(text: str, end: int) -> bool:
 
 def corrects(text: str, start: int) -> bool:
     """Whether what begins at `start` comes after words that correct something: 改成, 不是A是B, actually."""
-    return _CORRECTION.search(text[max(0, start - 30) : start]) is not None
+    return _CORRECTION.search(text[max(0, start - _NEAR) : start]) is not None
 
 
 def affirms(text: str) -> bool:
@@ -77,12 +79,8 @@ def asks(text: str, start: int, end: int) -> bool:
     before = [match.end() for match in _ENDS.finditer(text, 0, start)]
     after = _ENDS.search(text, end)
     sentence = text[before[-1] if before else 0 : after.start() if after else len(text)]
+    clause = _CLAUSE.match(text, end)
+    asked = bool(clause and _ASKS.search(clause[0]))
     if after is None or after[0] not in "?？":
-        return bool(re.search(r"[吗么][\s]*$", sentence)) and not _CLAUSE_ENDS.search(text, end)
-    clause = text[end : _end(text, end)]
-    return bool(_CHOICE.search(sentence) or _ASKS.search(clause.strip() + "") or _ASKS.search(sentence.strip()))
-
-
-def _end(text: str, start: int) -> int:
-    match = _CLAUSE_ENDS.search(text, start)
-    return match.start() if match else len(text)
+        return asked
+    return asked or bool(_CHOICE.search(sentence) or _ASKS_IN_ENGLISH.search(sentence))

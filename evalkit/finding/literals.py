@@ -11,8 +11,9 @@ __all__ = ["any_of", "literal", "whole"]
 
 _CJK = r"[\u2e80-\u9fff\uf900-\ufaff]"
 _LOOSE = re.compile(
-    rf"(?<={_CJK})\s*(?=[a-z0-9])|(?<=[a-z0-9])\s*(?={_CJK})|(?<={_CJK})\s+(?={_CJK})|(?P<space>\s+)|(?P<comma>[,，])"
+    rf"(?<={_CJK})\s*(?=[a-z0-9])|(?<=[a-z0-9])\s*(?={_CJK})|(?P<gap>(?<={_CJK})\s+(?={_CJK}))|(?P<space>\s+)|(?P<comma>[,，])"
 )
+_BETWEEN = {"space": r"\s+", "comma": r"[,，]", "gap": r"[\s,，、;；]*"}
 _LIMIT = r"(?!\s*(?:分|元|块|小时|天)?(?:钱)?(?:以上|以下|以内|之内|左右|or (?:higher|more|above)))"
 
 
@@ -56,6 +57,6 @@ def _loose(text: str) -> str:
     parts, end = [], 0
     for match in _LOOSE.finditer(text):
         parts.append(re.escape(text[end : match.start()]))
-        parts.append(r"\s+" if match["space"] else r"[,，]" if match["comma"] else r"\s*")
+        parts.append(_BETWEEN.get(match.lastgroup or "", r"\s*"))
         end = match.end()
     return "".join([*parts, re.escape(text[end:])])

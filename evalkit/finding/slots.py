@@ -5,13 +5,14 @@ Texts of all turns are searched. The last correction wins, what is denied or onl
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Literal, NamedTuple
 
 from evalkit.contracts import EvalRecord, SlotSpec
 from evalkit.finding.appointing import joined
-from evalkit.finding.choosing import Nearness, last_valid
+from evalkit.finding.choosing import Nearness, Scored, as_range, last_valid, role_of
 from evalkit.finding.denial import affirms, asks
 from evalkit.finding.mentions import Mention, can_be_looked_for, is_right, mentions
 from evalkit.finding.said import Said, said
@@ -128,7 +129,7 @@ def _in_texts(record: EvalRecord, required: Mapping[str, SlotSpec]) -> list[Evid
         name: joined(slot, [one for text in texts for one in mentions(slot, text, day)], day)
         for name, slot in required.items()
     }
-    scored = _scored(required, every, texts)
+    scored = _scored(required, _outside(every, required), texts)
     return [
         Evidence(
             slot,
@@ -141,48 +142,91 @@ def _in_texts(record: EvalRecord, required: Mapping[str, SlotSpec]) -> list[Evid
     ]
 
 
-_Scored = list[tuple[float, Mention]]
+def _outside(every: Mapping[str, list[Mention]], required: Mapping[str, SlotSpec]) -> dict[str, list[Mention]]:
+    """The mentions that are no part of a longer value of a list: the 7 of a hotel called 7天 is no number."""
+    listed = [one for name, found in every.items() if required[name].values for one in found]
+    places: dict[int, list[tuple[int, int]]] = {}
+    for one in listed:
+        places.setdefault(id(one.said), []).append((one.start, one.end))
+    return {
+        name: [
+            one
+            for one in found
+            if not any(
+                start <= one.start and one.end <= end and end - start > one.end - one.start
+                for start, end in places.get(id(one.said), ())
+            )
+        ]
+        for name, found in every.items()
+    }
 
 
 def _scored(
     required: Mapping[str, SlotSpec], every: Mapping[str, list[Mention]], texts: Sequence[Said]
-) -> dict[str, _Scored]:
+) -> dict[str, Scored]:
     """Each slot's mentions with their nearness, less those that stand nearer to another slot."""
-    nearness = Nearness(texts)
+    nearness = Nearness(texts, required.values())
     scores = {
         name: [(nearness.score(required[name], one), one) for one in found] for name, found in every.items()
     }
-    best: dict[tuple[int, int], float] = {}
-    for found in scores.values():
+    best: dict[tuple[str | None, int, int], float] = {}
+    for name, found in scores.items():
         for score, one in found:
-            place = (id(one.said), one.start)
+            place = (required[name].type, id(one.said), one.start)
             best[place] = max(best.get(place, 0.0), score)
-    return {
+    own: dict[str, Scored] = {
         name: [
-            (score, one) for score, one in found if one.right or score >= best[id(one.said), one.start]
+            (score, one)
+            for score, one in found
+            if one.right or score >= best[required[name].type, id(one.said), one.start]
         ]
         for name, found in scores.items()
     }
+    return own | _ranges(required, scores)
 
 
-def _stated(slot: SlotSpec, found: _Scored) -> Mention | None:
+def _ranges(required: Mapping[str, SlotSpec], scores: Mapping[str, Scored]) -> dict[str, Scored]:
+    """Of each begin and end of one type, without a reference value: the two mentions that fit, of each speaker."""
+    roles = {
+        name: role_of(name, slot.description)
+        for name, slot in required.items()
+        if slot.type in ("date", "time") and slot.value is None
+    }
+    found: dict[str, list[tuple[float, Mention]]] = {}
+    for first, last in itertools.product(roles, roles):
+        if (roles[first], roles[last], required[first].type) != ("begin", "end", required[last].type):
+            continue
+        for source in ("user", "agent"):
+            both = as_range(*([one for one in scores[name] if one[1].said.source == source] for name in (first, last)))
+            for name, mention in zip((first, last), both or (), strict=False):
+                found.setdefault(name, []).append((1.0, mention))
+    return dict(found)
+
+
+def _stated(slot: SlotSpec, found: Scored) -> Mention | None:
     return _standing(slot, [(score, one) for score, one in found if one.said.source == "user"])
 
 
-def _confirmed(slot: SlotSpec, found: _Scored, texts: Sequence[Said]) -> Mention | None:
+def _confirmed(slot: SlotSpec, found: Scored, texts: Sequence[Said]) -> Mention | None:
     """What the agent says of its own, less what it only asks or offers, unless the user then says yes."""
     answers = {id(text): answer for text, answer in zip(texts, texts[1:], strict=False)}
     of_agent = [(score, one) for score, one in found if one.said.source == "agent"]
     firm = [
         (score, one)
         for score, one in of_agent
-        if not asks(one.said.plain, one.start, one.end)
+        if not (asks(one.said.plain, one.start, one.end) or _is_offered(slot, one, of_agent))
         or (id(one.said) in answers and affirms(answers[id(one.said)].plain))
     ]
     return _standing(slot, firm)
 
 
-def _standing(slot: SlotSpec, found: _Scored) -> Mention | None:
+def _is_offered(slot: SlotSpec, one: Mention, found: Scored) -> bool:
+    """Whether it stands in one text with other values of a list, of which none is the reference value."""
+    others = (other for _, other in found if other.said is one.said and other.value != one.value)
+    return bool(slot.values) and not one.right and any(others)
+
+
+def _standing(slot: SlotSpec, found: Scored) -> Mention | None:
     """The mention that stands; the reference value, where it was said, gives way only to a correction."""
     right = [one for _, one in found if one.right]
     if slot.value is None and not slot.aliases:

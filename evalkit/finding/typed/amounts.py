@@ -27,17 +27,20 @@ _START, _END = r"(?<![a-z0-9.,_#@+-])", r"(?![0-9]|[.,]\d|[a-z_@])"
 _RANGE_OF_MONEY = re.compile(rf"{_START}{_SIGN}?\s?(?P<low>{NUMBER})\s?{_UNIT}?{_TO}{_SIGN}?\s?(?P<high>{NUMBER})\s?{_UNIT}")
 _SIGNED = re.compile(rf"{_PREFIX}{_SIGN}\s?(?P<n>{NUMBER}){_SUFFIX}")
 _WITH_UNIT = re.compile(
-    rf"{_PREFIX}{_START}(?P<n>{NUMBER})\s?{_UNIT}(?P<tail>[一二三四五六七八九1-9](?![\d十百千万月日号点个]))?"
+    rf"{_PREFIX}{_START}(?P<n>{NUMBER})\s?{_UNIT}(?P<tail>(?<=块)[一二三四五六七八九1-9](?![\d十百千万月日号点个下家位份次些]))?"
     rf"(?:(?P<dimes>[一二三四五六七八九1-9])[毛角])?{_SUFFIX}"
 )
 _ROUND = re.compile(rf"{_PREFIX}{_START}(?P<n>(?:\d+(?:\.\d+)?)[千万](?:\d(?!\d))?|[一二两三四五六七八九][百千万]+[一二三四五六七八九]?(?![十百千万]))(?![米克里步人个件台名张天]){_SUFFIX}")
-_FREE = re.compile(r"免费|不要钱|不收费|不花钱|free of charge|\bfree\b")
-_RANGE = re.compile(rf"{_START}(?P<low>{NUMBER})\s?[分个小时天岁]*{_TO}(?P<high>{NUMBER}){_END}")
+_FREE = re.compile(r"免费(?=$|[^\u4e00-\u9fff]|[的吗呢哦呀啊]|入|开放|参观|游|景)|不要钱|不收费|不花钱|free of charge|\bfree(?= (?:admission|entry)|$|[.,!?])")
+_RANGE = re.compile(rf"{_START}(?P<low>{NUMBER})\s?[分个天岁]*{_TO}(?P<high>{NUMBER}){_END}(?!\s?个?(?:小时|分钟|钟头|秒))")
 _NUMBER = re.compile(rf"{_PREFIX}(?P<n>{_START}(?:{NUMBER}){_END})(?:\s?[分个元块人岁颗星度]?{_SUFFIX})")
 _PERSONS = re.compile(r"\b(?:just me|by myself|for myself|only me|just myself|a single)\b")
 _NO_NUMBER = re.compile(
-    r"^一(?:下|些|点|样|直|定|般|起|共|边|会|切|律|旦|致|向|路|并|番|趟|家(?![人口])|份|条|款|种|部|间|座|所|处|句)|^十分|^两(?:者|边)|^千万|^万一|^one(?: of| that| which|'s|\s?$)|^zero\b(?! )"
+    r"^一(?:下|些|点|样|直|定|般|起|共|边|会|切|律|旦|致|向|路|并|番|趟|句|[个家位份条款种部间座所处](?=[\u4e00-\u9fff])(?!个?(?:人|月|小时|星期|晚)))"
+    r"|^十分|^[两俩](?:者|边|家|个都)|^俩|^千万|^万一|^one\b(?!\s(?:person|people|adults?|guests?|child|kid|rooms?|nights?|days?|tickets?|bags?|only|please|of us)|-)"
 )
+_DURATION = re.compile(r"\s?个?(?:半)?(?:小时|分钟|钟头|秒)")
+_ONE_ALONE = re.compile(r"(?:\bfor|\bnumber|\bjust|\bonly|^|\bis|\bof)\s?$")
 _WORD_BEFORE = re.compile(r"(?:周|星期|礼拜|第|统|唯|万|单|同|某|this |that |which |another |next |any |no |the |every|some|good |great |nice |other )$")
 
 
@@ -55,16 +58,19 @@ def sums(text: str, _today: date | None) -> Iterator[Reading]:
 
 
 def numbers(text: str, _today: date | None) -> Iterator[Reading]:
-    """The numbers in a plain text: `3`, `50-100`, `≥4.5`; but not the 一 in 一下, 一家 or 一些."""
-    found = (*each(_RANGE, text, _range), *_plain_numbers(text), *each(_PERSONS, text, lambda _: "1"))
-    yield from apart(found)
+    """The numbers in a plain text: `3`, `50-100`, `≥4.5`; but not the 一 in 一下, 一家 or 一些, nor sums of money."""
+    money = {reading: None for pattern in (_RANGE_OF_MONEY, _SIGNED, _WITH_UNIT) for reading in pattern.finditer(text)}
+    taken = [Reading(*match.span(), "") for match in money]
+    found = (*taken, *each(_RANGE, text, _range), *_plain_numbers(text), *each(_PERSONS, text, lambda _: "1"))
+    yield from (reading for reading in apart(found) if reading.value)
 
 
 def _plain_numbers(text: str) -> Iterator[Reading]:
     for match in _NUMBER.finditer(text):
         start = match.start("n")
-        no_number = _NO_NUMBER.match(text[start : start + 12])
-        if no_number or _WORD_BEFORE.search(text[max(0, start - 8) : start]):
+        no_number = _NO_NUMBER.match(text[start : start + 16])
+        alone = match["n"] == "one" and _ONE_ALONE.search(text[max(0, start - 8) : start])
+        if _DURATION.match(text, match.end("n")) or (no_number and not alone) or _WORD_BEFORE.search(text[max(0, start - 8) : start]):
             continue
         number = value(match["n"])
         if number is not None:

@@ -1,6 +1,6 @@
 """Days: 2026-08-26, 8月26号, 二零二六年八月二十六日, 8/26, 明天, 下周三, March 3rd, next Friday, read against a day.
 
-A day without its year is the nearest such day; without a day to count from it stays `--08-26`, and words
+A day without its year is the nearest such day, a day without its month the next; without a day to count from it stays `--08-26`, and words
 such as 明天 mean nothing.
 """
 
@@ -99,19 +99,19 @@ def _weekday(match: _Match, today: date | None) -> str | None:
 
 
 def _weeks(which: str) -> int:
-    if which in ("next ", "last "):
-        return 1 if which == "next " else -1
+    if which in ("next ", "last ", "next", "last"):
+        return 1 if which.startswith("next") else -1
     return which.count("下") - which.count("上")
 
 
 def _day_of_month(match: _Match, today: date | None) -> str | None:
-    """The day of the month named, else the nearest such day."""
+    """The day of the month named, else the next such day, today included."""
     day, which = _int(match["d"]), match.groupdict().get("which") or ""
     if today is None or not day:
         return None
-    months = [_weeks(which)] if which else [-1, 0, 1]
-    near = [date.fromisoformat(one) for months_on in months if (one := _in_month(today, months_on, day))]
-    return min(near, key=lambda one: (abs(one - today), today > one)).isoformat() if near else None
+    months = [_weeks(which)] if which else [0, 1, 2]
+    known = [one for months_on in months if (one := _in_month(today, months_on, day))]
+    return next((one for one in known if which or one >= today.isoformat()), None)
 
 
 def _in_month(today: date, months_on: int, day: int) -> str | None:
@@ -148,6 +148,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[_Match, date | None], str | Non
     (re.compile(rf"\b(?P<which>next |last |this )?(?P<day>{_WEEKDAY})\b"), _weekday),
     (re.compile(rf"(?P<which>下|上|这|本)个?月(?:的)?(?P<d>{_N})\s?[日号]?"), _day_of_month),
     (re.compile(rf"(?<![\d月路街道巷弄段村里楼栋幢座门院第-])(?P<d>{_N})\s?[日号]{_NOT_A_HOUSE}"), _day_of_month),
+    (re.compile(r"\b(?P<d>\d{1,2})(?:st|nd|rd|th)\sof\s(?P<which>this|next|last)\smonth\b"), _day_of_month),
     (re.compile(r"\bthe\s(?P<d>\d{1,2})(?:st|nd|rd|th)\b(?!\s(?:street|st|floor|ave))"), _day_of_month),
 )  # fmt: skip
 """The ways to name a day, the surest first."""

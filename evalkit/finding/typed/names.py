@@ -42,10 +42,10 @@ _NO_ENGLISH = re.compile(
 _MARKS = re.compile(r"省|市|区|县|旗|镇|乡|村|路|街|道|巷|弄|胡同|\d号|[一二三四五六七八九十]号|小区|栋|幢|单元|室|楼|大厦|公寓|花园|苑|广场|校区|园|口$|院")
 _CLAUSE = re.compile(r"[^,，。；;！!？?\n]+")
 _LEAD = re.compile(
-    r"^.*?(?:地址(?:应该|就)?(?:是|在|为|改成|改为|换成|改到)?|地点(?:是|在)?|住在|我住|家在|位于|上门到|送到|寄到|发到|来到|搬到|改到|就在|在)[:： ]*"
+    r"^.*?(?:地址(?:应该|就)?(?:是|在|为|改成|改为|换成|改到)?|地点(?:是|在)?|住在|我住|家在|位于|上门到|送到|寄到|发到|来到|搬到|改到|就在|在)(?:在|是)?[:： ]*"
 )
-_TAIL = re.compile(r"(?:[的]?(?:酒店|餐馆|景点)?(?:哦|呢|啊|呀|吧|哈|这里|这边|附近|那里)|[\"'”’)）\s~]+)+$")
-_NO_HOUSE = re.compile(r"几号|一号线|上午|下午|晚上|月\d+号|哪")
+_TAIL = re.compile(r"(?:[的]?(?:酒店|餐馆|景点)?(?:哦|呢|啊|呀|吧|哈|这里|这边|附近|那里)|[\"'”’\s~]+)+$")
+_NO_HOUSE = re.compile(r"几号|一号线|上午|下午|晚上|月\d+号|哪|[我你您找吗想吃请嘛呢]|推荐|附近|周边|有什么|评分|价格|预约|修|退")
 _STREET = (
     r"(?:street|st|avenue|ave|road|rd|lane|ln|boulevard|blvd|drive|dr|way|court|ct|place|pl|square|terrace|parkway|gardens|gate|yard|row|crescent|close|hill)"
 )
@@ -84,7 +84,7 @@ def addresses(text: str, today: date | None) -> Iterator[Reading]:
         start, end = _ends(clause, [phone.start for phone in taken])
         place = text[start:end]
         marks = set(_MARKS.findall(_NO_HOUSE.sub("", place)))
-        enough = len(marks) >= 1 + (start == clause.start())
+        enough = len(marks) >= 1 + ("地址" not in text[clause.start() : start])
         if _MIN_ADDRESS <= len(place) <= _MAX_ADDRESS and enough and not _NO_HOUSE.search(place):
             yield Reading(start, end, re.sub(r"\s", "", place))
     yield from each(_FOREIGN, text, lambda match: re.sub(r"[\s,.]", "", match[0]))
