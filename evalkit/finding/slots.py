@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from evalkit.contracts import EvalRecord, SlotSpec
 from evalkit.finding.appointing import joined
@@ -169,20 +169,36 @@ def _scored(
     scores = {
         name: [(nearness.score(required[name], one), one) for one in found] for name, found in every.items()
     }
-    best: dict[tuple[str | None, int, int], float] = {}
-    for name, found in scores.items():
-        for score, one in found:
-            place = (required[name].type, id(one.said), one.start)
-            best[place] = max(best.get(place, 0.0), score)
+    claims = {name: _claims(found) for name, found in scores.items()}
+    best: dict[_Place, _Claim] = {}
+    for name, claimed in claims.items():
+        for claim, one in claimed:
+            place = _place(required[name], one)
+            best[place] = max(best.get(place, claim), claim)
     own: dict[str, Scored] = {
         name: [
-            (score, one)
-            for score, one in found
-            if one.right or score >= best[required[name].type, id(one.said), one.start]
+            (claim[1], one)
+            for claim, one in claimed
+            if one.right or claim >= best[_place(required[name], one)]
         ]
-        for name, found in scores.items()
+        for name, claimed in claims.items()
     }
     return own | _ranges(required, scores)
+
+
+_Place: TypeAlias = "tuple[str | None, int, int]"
+_Claim: TypeAlias = "tuple[bool, float]"
+
+
+def _place(slot: SlotSpec, one: Mention) -> _Place:
+    """Where slots of one type compete."""
+    return slot.type, id(one.said), one.start
+
+
+def _claims(found: Scored) -> list[tuple[_Claim, Mention]]:
+    """Each mention with the slot's claim to it: whether none stands nearer, and how near it stands."""
+    most = max((score for score, _ in found), default=0.0)
+    return [((score == most, score), one) for score, one in found]
 
 
 def _ranges(required: Mapping[str, SlotSpec], scores: Mapping[str, Scored]) -> dict[str, Scored]:
