@@ -60,7 +60,14 @@ class Dialog:
 
 # CrossWOZ: 496 Chinese dialogs between tourist and guide. Gold: the user's state after each user message.
 
-CROSSWOZ_TYPES = {"电话": "phone", "评分": "number", "价格": "money", "人均消费": "money", "门票": "money", "地址": "address"}
+CROSSWOZ_TYPES = {
+    "电话": "phone",
+    "评分": "number",
+    "价格": "money",
+    "人均消费": "money",
+    "门票": "money",
+    "地址": "address",
+}
 CROSSWOZ_LISTED = ("名称", "酒店类型", "推荐菜", "出发地", "目的地")
 
 
@@ -109,8 +116,14 @@ def crosswoz_golds(
             kind = CROSSWOZ_TYPES.get(slot)
             asked = SlotSpec(name=f"{domain}-{slot}-{one}-{name}", value=item, type=kind)
             openly = None
-            if single[domain, slot] == 1 and len(items(slot, value)) == 1 and (kind or slot in CROSSWOZ_LISTED):
-                openly = SlotSpec(name=f"{domain}的{slot}", type=kind or "enum", values=listed.get((domain, slot), ()))
+            if (
+                single[domain, slot] == 1
+                and len(items(slot, value)) == 1
+                and (kind or slot in CROSSWOZ_LISTED)
+            ):
+                openly = SlotSpec(
+                    name=f"{domain}的{slot}", type=kind or "enum", values=listed.get((domain, slot), ())
+                )
             yield Gold(slot.split("-")[0], asked, openly, said)
 
 
@@ -131,13 +144,22 @@ def crosswoz_decoys(
     domains = {(domain, slot) for _, domain, slot, _, _ in dialog["final_goal"]}
     for gold in crosswoz_golds(other["final_goal"], other["final_goal"], listed):
         domain, slot = gold.known.name.split("-")[:2]
-        if (domain, slot) in domains and (domain, slot, gold.known.value) not in acts and gold.kind != "酒店设施":
+        if (
+            (domain, slot) in domains
+            and (domain, slot, gold.known.value) not in acts
+            and gold.kind != "酒店设施"
+        ):
             yield Gold(gold.kind, gold.known, None, said=False)
 
 
 # SGD: 51 English dialogs that look for a house. Gold: the state after each user message.
 
-SGD_TYPES = {"check_in_date": "date", "check_out_date": "date", "number_of_adults": "number", "rating": "number"}
+SGD_TYPES = {
+    "check_in_date": "date",
+    "check_out_date": "date",
+    "number_of_adults": "number",
+    "rating": "number",
+}
 
 
 def sgd(limit: int | None) -> Iterator[Dialog]:
@@ -150,7 +172,9 @@ def sgd(limit: int | None) -> Iterator[Dialog]:
     place = SHARED / "sgd/test"
     data = json.loads((place / "dialogues_011.json").read_text(encoding="utf-8"))
     schema = json.loads((place / "schema.json").read_text(encoding="utf-8"))
-    described = {slot["name"]: slot for one in schema if one["service_name"] == "Hotels_2" for slot in one["slots"]}
+    described = {
+        slot["name"]: slot for one in schema if one["service_name"] == "Hotels_2" for slot in one["slots"]
+    }
     frames = [turn["frames"][0] for dialog in data for turn in dialog["turns"]]
     cities = {result["where_to"] for frame in frames for result in frame.get("service_results", [])}
     listed = {"where_to": tuple(sorted(cities)), "number_of_adults": ("1", "2", "3", "4", "5")}
@@ -160,7 +184,10 @@ def sgd(limit: int | None) -> Iterator[Dialog]:
         users = [at for at, turn in enumerate(turns) if turn["speaker"] == "USER"]
         for part, end in (("half", users[len(users) // 2]), ("whole", len(turns) - 1)):
             then = sgd_state(turns[: end + 1])
-            golds = [sgd_gold(described[slot], values, then, listed) for slot, values in sorted(finals[number].items())]
+            golds = [
+                sgd_gold(described[slot], values, then, listed)
+                for slot, values in sorted(finals[number].items())
+            ]
             texts = [turn["utterance"] for turn in turns[: end + 1]]
             pairs_of = [Turn(sent_message=user, reply=reply) for user, reply in pairs(texts)]
             decoys = list(sgd_decoys(turns, finals[number], finals[(number + 1) % len(finals)], described))
@@ -172,10 +199,16 @@ def sgd(limit: int | None) -> Iterator[Dialog]:
 
 def sgd_state(turns: list[Any]) -> dict[str, list[str]]:
     states = [turn["frames"][0]["state"]["slot_values"] for turn in turns if turn["speaker"] == "USER"]
-    return {slot: values for slot, values in states[-1].items() if slot != "has_laundry_service" and values != ["dontcare"]}
+    return {
+        slot: values
+        for slot, values in states[-1].items()
+        if slot != "has_laundry_service" and values != ["dontcare"]
+    }
 
 
-def sgd_gold(about: dict[str, Any], values: list[str], then: dict[str, list[str]], listed: dict[str, Any]) -> Gold:
+def sgd_gold(
+    about: dict[str, Any], values: list[str], then: dict[str, list[str]], listed: dict[str, Any]
+) -> Gold:
     slot = about["name"]
     kind = SGD_TYPES.get(slot)
     bounds = [f"at least {value}" for value in values] if slot == "rating" else []
@@ -186,7 +219,9 @@ def sgd_gold(about: dict[str, Any], values: list[str], then: dict[str, list[str]
     return Gold(slot, known, openly, said=bool({*values} & {*then.get(slot, [])}))
 
 
-def sgd_decoys(turns: list[Any], ours: dict[str, list[str]], theirs: dict[str, list[str]], described: Any) -> Iterator[Gold]:
+def sgd_decoys(
+    turns: list[Any], ours: dict[str, list[str]], theirs: dict[str, list[str]], described: Any
+) -> Iterator[Gold]:
     said = {
         (action["slot"], value)
         for turn in turns
@@ -324,7 +359,9 @@ def _known(dialog: Dialog, result: Measured) -> None:
         hits += right and gold not in dialog.decoys
         result.known[gold.kind].add(said=gold.said, filled=right, right=right)
         if right != gold.said:
-            result.faults.append(f"known {dialog.id} {gold.known.name}: {gold.known.value!r} said={gold.said} {finding}")
+            result.faults.append(
+                f"known {dialog.id} {gold.known.name}: {gold.known.value!r} said={gold.said} {finding}"
+            )
     if dialog.golds:
         wanted = sum(gold.said for gold in dialog.golds) / len(dialog.golds)
         result.errors[dialog.id.rpartition("-")[2]].append(hits / len(dialog.golds) - wanted)
@@ -347,7 +384,11 @@ def _findings(record: EvalRecord) -> dict[str, Finding]:
     return {finding.slot: finding for finding in found(record, trust="texts") or ()}
 
 
-READERS: dict[str, Callable[[int | None], Iterator[Dialog]]] = {"crosswoz": crosswoz, "sgd": sgd, "abcd": abcd}
+READERS: dict[str, Callable[[int | None], Iterator[Dialog]]] = {
+    "crosswoz": crosswoz,
+    "sgd": sgd,
+    "abcd": abcd,
+}
 
 
 def show(name: str, result: Measured, n: int) -> None:
@@ -358,10 +399,14 @@ def show(name: str, result: Measured, n: int) -> None:
         rows = [("all", result.total(question)), *sorted(getattr(result, question).items())]
         for kind, score in rows:
             width = 20 - sum(ord(character) > 0x2E80 for character in kind)
-            print(f"  {question:9}{kind:{width}}{score.n:7}{score.precision:11.3f}{score.recall:9.3f}{score.f1:9.3f}")
+            print(
+                f"  {question:9}{kind:{width}}{score.n:7}{score.precision:11.3f}{score.recall:9.3f}{score.f1:9.3f}"
+            )
     for part, errors in result.errors.items():
         size = sum(map(abs, errors)) / len(errors)
-        print(f"  completion against gold, {part}: mean error {size:.3f}, bias {sum(errors) / len(errors):+.3f}, n {len(errors)}")
+        print(
+            f"  completion against gold, {part}: mean error {size:.3f}, bias {sum(errors) / len(errors):+.3f}, n {len(errors)}"
+        )
 
 
 def main() -> None:

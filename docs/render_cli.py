@@ -57,7 +57,9 @@ def section(name: str, command: click.Command) -> str:
     usage = " ".join(command.collect_usage_pieces(context))
     paragraphs = re.split(r"\n\s*\n", (command.help or "").strip())
     text = "\n\n".join(paragraph_of(paragraph) for paragraph in paragraphs)
-    options = [option.get_help_record(context) for option in command.params if isinstance(option, click.Option)]
+    options = [
+        option.get_help_record(context) for option in command.params if isinstance(option, click.Option)
+    ]
     rows = "\n".join(f"| `{flags}` | {escaped(what)} |" for flags, what in filter(None, options))
     return f"## evalkit {name}\n\n`evalkit {name} {usage}`\n\n{text}\n\n| option | meaning |\n|---|---|\n{rows}\n"
 

@@ -35,9 +35,14 @@ _FILLERS = frozenset(
 )
 _BEGIN = re.compile(r"begin|start|from|check_?in\b|arriv|depart|入住|开始|出发|起始")
 _END = re.compile(r"\bend|return|until|check_?out|leav|离店|退房|结束|返回|到达")
-_SAID = {"begin": ("from", "start", "starting", "从", "自", "入住"), "end": ("until", "till", "end", "ending", "through", "离店", "退房")}
+_SAID = {
+    "begin": ("from", "start", "starting", "从", "自", "入住"),
+    "end": ("until", "till", "end", "ending", "through", "离店", "退房"),
+}
 _ALIKE = (
-    frozenset("adults adult guests guest people person persons party travelers passengers 人 人数 客人 大人 成人".split()),
+    frozenset(
+        "adults adult guests guest people person persons party travelers passengers 人 人数 客人 大人 成人".split()
+    ),
     frozenset("phone mobile cell 电话 手机 号码".split()),
     frozenset("price cost 价格 价钱 价位 多少钱".split()),
 )
@@ -86,7 +91,6 @@ class Nearness:
                 return float(_FADING**back)
         return 0.0
 
-
     def _patterns(self, word: str, slot: SlotSpec) -> tuple[re.Pattern[str], ...]:
         """How a word is said: itself or, but for a slot that is such a thing, the name of a thing of that kind."""
         return (_cue(word), *(() if slot.values else self._things.get(word, ())))
@@ -113,7 +117,10 @@ def _cue(word: str) -> re.Pattern[str]:
     alike = next((words for words in _ALIKE if word in words), {word})
     latin = "|".join(re.escape(one) for one in sorted(alike) if one.isascii())
     han = "|".join(re.escape(one) for one in sorted(alike) if not one.isascii())
-    both = (rf"\b(?:{latin})s?\b" if latin else "", rf"(?<!周边)(?<!附近)(?<!周边的)(?<!附近的)(?:{han})" if han else "")
+    both = (
+        rf"\b(?:{latin})s?\b" if latin else "",
+        rf"(?<!周边)(?<!附近)(?<!周边的)(?<!附近的)(?:{han})" if han else "",
+    )
     return re.compile("|".join(part for part in both if part))
 
 
@@ -139,7 +146,9 @@ def _cues(name: str, description: str) -> dict[str, float]:
     role = role_of(name, description)
     named |= {*_SAID[role]} if role else set()
     weights = dict.fromkeys(sorted(told), _OF_DESCRIPTION) | dict.fromkeys(sorted(named), 1.0)
-    spare = [word for alike in _ALIKE for word in sorted(alike & weights.keys(), key=weights.__getitem__)[:-1]]
+    spare = [
+        word for alike in _ALIKE for word in sorted(alike & weights.keys(), key=weights.__getitem__)[:-1]
+    ]
     return {word: weight for word, weight in weights.items() if word not in spare}
 
 
@@ -169,9 +178,10 @@ def as_range(first: Scored, last: Scored) -> tuple[Mention, Mention] | None:
 
 
 def last_valid(found: Scored) -> Mention | None:
-    """The mention that stands: the last correction, else the last of those whose score is near the best."""
+    """The mention that stands: the last of those whose score is near the best, but for a later correction."""
     if not found:
         return None
     best = max(score for score, _ in found)
-    near = [mention for score, mention in found if score >= _ENOUGH * best]
-    return near[-1]
+    places = [place for place, (score, _) in enumerate(found) if score >= _ENOUGH * best]
+    later = [mention for _, mention in found[places[-1] + 1 :] if mention.correcting]
+    return later[-1] if later else found[places[-1]][1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["affirms", "asks", "corrects", "negated", "taken_back"]
+__all__ = ["affirms", "asks", "confirms", "corrects", "negated", "taken_back"]
 
 _WINDOW = 20
 _NEAR = 16
@@ -29,6 +29,9 @@ _TAKEN_BACK = re.compile(
 )
 _AFFIRMATION = re.compile(
     r"^\W*(?:嗯|恩|是的?(?!不)|对|没错|好|可以|行|确认|正确|确定|ok|okay|yes|yeah|yep|yup|sure|correct|right|that'?s right|great|perfect|sounds good)(?!吗|不)"
+)
+_CONFIRMATION = re.compile(
+    r"[您你]的|确认|核对|登记|预约|改[为成到]|收到|记[下录]|\byour?\b|\bconfirm|\bbook|\bso\b|\bgot\b|\bchanged\b"
 )
 _ENDS = re.compile(r"[。！？!?\n；;]")
 _CHOICE = re.compile(r"还是|哪|几|是否|\bor\b|\bwhich\b|\bwhat\b|例如|比如|such as|e\.g\.")
@@ -72,6 +75,12 @@ def corrects(text: str, start: int) -> bool:
 def affirms(text: str) -> bool:
     """Whether an answer begins by saying yes."""
     return _AFFIRMATION.search(text) is not None
+
+
+def confirms(text: str, start: int) -> bool:
+    """Whether the sentence of what begins at `start` confirms something to the user: 您的, 已预约, your."""
+    before = [match.end() for match in _ENDS.finditer(text, 0, start)]
+    return _CONFIRMATION.search(text, before[-1] if before else 0, start) is not None
 
 
 def asks(text: str, start: int, end: int) -> bool:

@@ -34,9 +34,13 @@ def _findings(one: Evidence) -> tuple[Finding, ...]:
     return tuple(finding for finding in (one.stated, one.confirmed, one.reported) if finding)
 
 
-def _kind(one: Evidence, *, told: bool, record: EvalRecord) -> Literal["values", "unreported", "unsaid"] | None:
+def _kind(
+    one: Evidence, *, told: bool, record: EvalRecord
+) -> Literal["values", "unreported", "unsaid"] | None:
     findings = _findings(one)
-    if any(not _agree(one, (first, other), record) for first, other in zip(findings, findings[1:], strict=False)):
+    if any(
+        not _agree(one, (first, other), record) for first, other in zip(findings, findings[1:], strict=False)
+    ):
         return "values"
     if told and one.reported is None and findings:
         return "unreported"
@@ -47,5 +51,7 @@ def _agree(one: Evidence, pair: tuple[Finding, Finding], record: EvalRecord) -> 
     """Whether both are the reference value, or the same in canonical form, or one is part of the other."""
     if all(is_value(finding, one.slot, record) for finding in pair):
         return True
-    first, second = ("".join((literal(finding.canonical) or str(finding.canonical)).split()) for finding in pair)
+    first, second = (
+        "".join((literal(finding.canonical) or str(finding.canonical)).split()) for finding in pair
+    )
     return first in second or second in first

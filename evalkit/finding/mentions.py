@@ -40,7 +40,9 @@ def can_be_looked_for(slot: SlotSpec) -> bool:
 
 def ways(slot: SlotSpec) -> list[str]:
     """The ways to write the reference value, the longest first."""
-    return sorted({way for way in map(literal, (slot.value, *slot.aliases)) if way}, key=lambda way: (-len(way), way))
+    return sorted(
+        {way for way in map(literal, (slot.value, *slot.aliases)) if way}, key=lambda way: (-len(way), way)
+    )
 
 
 def is_right(value: object, slot: SlotSpec, day: date | None) -> bool:
@@ -79,7 +81,8 @@ def mentions(slot: SlotSpec, said: Said, day: date | None) -> list[Mention]:
             found.append(Mention(said, reading.start, reading.end, reading.value, is_known))
     kept = (one for one in found if not _is_void(one))
     return [
-        replace(one, correcting=corrects(said.plain, one.start)) for one in sorted(kept, key=lambda one: one.start)
+        replace(one, correcting=corrects(said.plain, one.start))
+        for one in sorted(kept, key=lambda one: one.start)
     ]
 
 
@@ -93,7 +96,7 @@ def _readings(slot: SlotSpec, said: Said, day: date | None) -> Iterator[tuple[Re
     text = said.plain
     for way in ways(slot):
         for match in whole(way).finditer(text):
-            yield Reading(*match.span(), way), True
+            yield Reading(*match.span(), canonical(slot.type or "", way, day) or way), True
     if slot.values and slot.type not in TYPES:
         for match in any_of(slot.values).finditer(text):
             yield Reading(*match.span(), match[0]), False

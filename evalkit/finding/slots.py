@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from evalkit.contracts import EvalRecord, SlotSpec
 from evalkit.finding.appointing import joined
 from evalkit.finding.choosing import Nearness, Scored, as_range, last_valid, role_of
-from evalkit.finding.denial import affirms, asks
+from evalkit.finding.denial import affirms, asks, confirms
 from evalkit.finding.mentions import Mention, can_be_looked_for, is_right, mentions
 from evalkit.finding.said import Said, said
 from evalkit.finding.typed import canonical
@@ -142,7 +142,9 @@ def _in_texts(record: EvalRecord, required: Mapping[str, SlotSpec]) -> list[Evid
     ]
 
 
-def _outside(every: Mapping[str, list[Mention]], required: Mapping[str, SlotSpec]) -> dict[str, list[Mention]]:
+def _outside(
+    every: Mapping[str, list[Mention]], required: Mapping[str, SlotSpec]
+) -> dict[str, list[Mention]]:
     """The mentions that are no part of a longer value of a list: the 7 of a hotel called 7天 is no number."""
     listed = [one for name, found in every.items() if required[name].values for one in found]
     places: dict[int, list[tuple[int, int]]] = {}
@@ -213,7 +215,9 @@ def _ranges(required: Mapping[str, SlotSpec], scores: Mapping[str, Scored]) -> d
         if (roles[first], roles[last], required[first].type) != ("begin", "end", required[last].type):
             continue
         for source in ("user", "agent"):
-            both = as_range(*([one for one in scores[name] if one[1].said.source == source] for name in (first, last)))
+            both = as_range(
+                *([one for one in scores[name] if one[1].said.source == source] for name in (first, last))
+            )
             for name, mention in zip((first, last), both or (), strict=False):
                 found.setdefault(name, []).append((1.0, mention))
     return dict(found)
@@ -224,7 +228,11 @@ def _stated(slot: SlotSpec, found: Scored) -> Mention | None:
 
 
 def _confirmed(slot: SlotSpec, found: Scored, texts: Sequence[Said]) -> Mention | None:
-    """What the agent says of its own, less what it only asks or offers, unless the user then says yes."""
+    """What the agent says of its own, less what it only asks or offers, unless the user then says yes.
+
+    Where a type alone tells what to look for, another value than the reference has to be said as the user's:
+    the shop's own phone is none of theirs.
+    """
     answers = {id(text): answer for text, answer in zip(texts, texts[1:], strict=False)}
     of_agent = [(score, one) for score, one in found if one.said.source == "agent"]
     firm = [
@@ -233,7 +241,15 @@ def _confirmed(slot: SlotSpec, found: Scored, texts: Sequence[Said]) -> Mention 
         if not (asks(one.said.plain, one.start, one.end) or _is_offered(slot, one, of_agent))
         or (id(one.said) in answers and affirms(answers[id(one.said)].plain))
     ]
-    return _standing(slot, firm)
+    valued = (slot.value is not None or slot.aliases) and not slot.pattern
+    return _standing(
+        slot,
+        [
+            (score, one)
+            for score, one in firm
+            if not valued or one.right or confirms(one.said.plain, one.start)
+        ],
+    )
 
 
 def _is_offered(slot: SlotSpec, one: Mention, found: Scored) -> bool:
@@ -273,5 +289,7 @@ def _decided(one: Evidence, day: date | None) -> Finding | None:
     stated, confirmed = one.stated, one.confirmed
     if stated is None or confirmed is None or stated.correcting:
         return stated or confirmed
-    agent_alone = is_right(confirmed.canonical, one.slot, day) and not is_right(stated.canonical, one.slot, day)
+    agent_alone = is_right(confirmed.canonical, one.slot, day) and not is_right(
+        stated.canonical, one.slot, day
+    )
     return confirmed if agent_alone else stated

@@ -43,7 +43,7 @@ def canonical(kind: str, text: object, today: date | None = None) -> str | None:
         return shown(bare)
     if kind in ("person", "address"):
         return "".join(said.split()) if kind == "address" else " ".join(said.split()) or None
-    readings = list(TYPES[kind](said, today))
+    readings = list(TYPES[kind](said, today)) or (list(numbers(said, today)) if kind == "money" else [])
     return readings[0].value if len(readings) == 1 and _covers(readings[0], said) else None
 
 

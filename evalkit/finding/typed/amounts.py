@@ -24,15 +24,23 @@ _SUFFIX = rf"(?:\s?(?:的)?(?P<bound>{_LEAST}|{_MOST}))?"
 _PREFIX = r"(?:(?P<least>≥|不低于|不少于|至少|高于|超过|大于|at least\s|over\s|above\s|more than\s)|(?P<most>≤|不超过|不高于|低于|最多|小于|at most\s|under\s|below\s|less than\s))?"
 _START, _END = r"(?<![a-z0-9.,_#@+-])", r"(?![0-9]|[.,]\d|[a-z_@])"
 
-_RANGE_OF_MONEY = re.compile(rf"{_START}{_SIGN}?\s?(?P<low>{NUMBER})\s?{_UNIT}?{_TO}{_SIGN}?\s?(?P<high>{NUMBER})\s?{_UNIT}")
+_RANGE_OF_MONEY = re.compile(
+    rf"{_START}{_SIGN}?\s?(?P<low>{NUMBER})\s?{_UNIT}?{_TO}{_SIGN}?\s?(?P<high>{NUMBER})\s?{_UNIT}"
+)
 _SIGNED = re.compile(rf"{_PREFIX}{_SIGN}\s?(?P<n>{NUMBER}){_SUFFIX}")
 _WITH_UNIT = re.compile(
     rf"{_PREFIX}{_START}(?P<n>{NUMBER})\s?{_UNIT}(?P<tail>(?<=块)[一二三四五六七八九1-9](?![\d十百千万月日号点个下家位份次些]))?"
     rf"(?:(?P<dimes>[一二三四五六七八九1-9])[毛角])?{_SUFFIX}"
 )
-_ROUND = re.compile(rf"{_PREFIX}{_START}(?P<n>(?:\d+(?:\.\d+)?)[千万](?:\d(?!\d))?|[一二两三四五六七八九][百千万]+[一二三四五六七八九]?(?![十百千万]))(?![米克里步人个件台名张天]){_SUFFIX}")
-_FREE = re.compile(r"免费(?=$|[^\u4e00-\u9fff]|[的吗呢哦呀啊]|入|开放|参观|游|景)|不要钱|不收费|不花钱|free of charge|\bfree(?= (?:admission|entry)|$|[.,!?])")
-_RANGE = re.compile(rf"{_START}(?P<low>{NUMBER})\s?[分个天岁]*{_TO}(?P<high>{NUMBER}){_END}(?!\s?个?(?:小时|分钟|钟头|秒))")
+_ROUND = re.compile(
+    rf"{_PREFIX}{_START}(?P<n>(?:\d+(?:\.\d+)?)[千万](?:\d(?!\d))?|[一二两三四五六七八九][百千万]+[一二三四五六七八九]?(?![十百千万]))(?![米克里步人个件台名张天]){_SUFFIX}"
+)
+_FREE = re.compile(
+    r"免费(?=$|[^\u4e00-\u9fff]|[的吗呢哦呀啊]|入|开放|参观|游|景)|不要钱|不收费|不花钱|free of charge|\bfree(?= (?:admission|entry)|$|[.,!?])"
+)
+_RANGE = re.compile(
+    rf"{_START}(?P<low>{NUMBER})\s?[分个天岁]*{_TO}(?P<high>{NUMBER}){_END}(?!\s?个?(?:小时|分钟|钟头|秒))"
+)
 _NUMBER = re.compile(rf"{_PREFIX}(?P<n>{_START}(?:{NUMBER}){_END})(?:\s?[分个元块人岁颗星度]?{_SUFFIX})")
 _PERSONS = re.compile(r"\b(?:just me|by myself|for myself|only me|just myself|a single)\b")
 _NO_NUMBER = re.compile(
@@ -41,7 +49,9 @@ _NO_NUMBER = re.compile(
 )
 _DURATION = re.compile(r"\s?个?(?:半)?(?:小时|分钟|钟头|秒)")
 _ONE_ALONE = re.compile(r"(?:\bfor|\bnumber|\bjust|\bonly|^|\bis|\bof)\s?$")
-_WORD_BEFORE = re.compile(r"(?:周|星期|礼拜|第|统|唯|万|单|同|某|this |that |which |another |next |any |no |the |every|some|good |great |nice |other )$")
+_WORD_BEFORE = re.compile(
+    r"(?:周|星期|礼拜|第|统|唯|万|单|同|某|this |that |which |another |next |any |no |the |every|some|good |great |nice |other )$"
+)
 
 
 def sums(text: str, _today: date | None) -> Iterator[Reading]:
@@ -59,7 +69,11 @@ def sums(text: str, _today: date | None) -> Iterator[Reading]:
 
 def numbers(text: str, _today: date | None) -> Iterator[Reading]:
     """The numbers in a plain text: `3`, `50-100`, `≥4.5`; but not the 一 in 一下, 一家 or 一些, nor sums of money."""
-    money = {reading: None for pattern in (_RANGE_OF_MONEY, _SIGNED, _WITH_UNIT) for reading in pattern.finditer(text)}
+    money = {
+        reading: None
+        for pattern in (_RANGE_OF_MONEY, _SIGNED, _WITH_UNIT)
+        for reading in pattern.finditer(text)
+    }
     taken = [Reading(*match.span(), "") for match in money]
     found = (*taken, *each(_RANGE, text, _range), *_plain_numbers(text), *each(_PERSONS, text, lambda _: "1"))
     yield from (reading for reading in apart(found) if reading.value)
@@ -70,7 +84,11 @@ def _plain_numbers(text: str) -> Iterator[Reading]:
         start = match.start("n")
         no_number = _NO_NUMBER.match(text[start : start + 16])
         alone = match["n"] == "one" and _ONE_ALONE.search(text[max(0, start - 8) : start])
-        if _DURATION.match(text, match.end("n")) or (no_number and not alone) or _WORD_BEFORE.search(text[max(0, start - 8) : start]):
+        if (
+            _DURATION.match(text, match.end("n"))
+            or (no_number and not alone)
+            or _WORD_BEFORE.search(text[max(0, start - 8) : start])
+        ):
             continue
         number = value(match["n"])
         if number is not None:

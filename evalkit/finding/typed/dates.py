@@ -85,7 +85,11 @@ def _word(match: _Match, today: date | None) -> str | None:
 
 def _days_away(match: _Match, today: date | None) -> str | None:
     number = _int(match["n"]) * (7 if match["unit"] in ("周", "星期", "礼拜", "week", "weeks") else 1)
-    return (today + timedelta(days=number * (-1 if match["way"] in ("前", "ago") else 1))).isoformat() if today else None
+    return (
+        (today + timedelta(days=number * (-1 if match["way"] in ("前", "ago") else 1))).isoformat()
+        if today
+        else None
+    )
 
 
 def _weekday(match: _Match, today: date | None) -> str | None:

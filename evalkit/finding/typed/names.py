@@ -22,9 +22,13 @@ _NAMED = re.compile(
     r"(?:我叫|叫我|(?:姓名|名字|联系人|收件人|收货人|预订人|称呼)(?:应该|就)?(?:是|为|叫|写|填|改成|改为|换成)?[:： ]*|本人)"
     rf"(?P<name>{_STOP}(?:{_DOUBLE}|{_HAN}){_HAN}{{1,3}}?(?=$|[^\u4e00-\u9fff]|吧|的|电话|手机|地址|住|先生|女士|小姐|联系|想|要|在|，|、))"
 )
-_I_AM = re.compile(rf"我(?:就)?是(?P<name>(?:{_DOUBLE}|[{_SURNAMES}]){_HAN}{{1,2}})(?=$|[^\u4e00-\u9fff]|先生|女士|小姐|，)")
+_I_AM = re.compile(
+    rf"我(?:就)?是(?P<name>(?:{_DOUBLE}|[{_SURNAMES}]){_HAN}{{1,2}})(?=$|[^\u4e00-\u9fff]|先生|女士|小姐|，)"
+)
 _TITLED = re.compile(rf"(?P<name>(?:{_DOUBLE}|[{_SURNAMES}]){_HAN}{{0,2}}?(?:先生|女士|小姐|老师))")
-_PIECE = re.compile(rf"(?:^|(?<=[\s,，、;；:：是]))(?P<name>(?:{_DOUBLE}|[{_SURNAMES}]){_HAN}{{1,2}})(?=$|[\s,，、;；。.!！\d])")
+_PIECE = re.compile(
+    rf"(?:^|(?<=[\s,，、;；:：是]))(?P<name>(?:{_DOUBLE}|[{_SURNAMES}]){_HAN}{{1,2}})(?=$|[\s,，、;；。.!！\d])"
+)
 _NO_NAME = re.compile(
     r"吧|吗|呢|了|的|好|可以|手机|耳机|电脑|地址|电话|上午|下午|晚上|维修|退货|预约|请|问|时|都行|高兴|方便|马上|周[一二三四五六日天末]|什么|怎么|任何|安排|安全|"
     r"向您|单号|白色|金色|黄色|常见|关于|程序|温度|方式|方便|文字|牛奶|石头|文件|包装|包邮|万[一元]|高[档兴]|单独|符合|北京|上海|广州|江苏|宁波|南京|安徽|金额|余额"
@@ -39,16 +43,18 @@ _NO_ENGLISH = re.compile(
     r"happy|glad|interested|wondering|calling)\b"
 )
 
-_MARKS = re.compile(r"省|市|区|县|旗|镇|乡|村|路|街|道|巷|弄|胡同|\d号|[一二三四五六七八九十]号|小区|栋|幢|单元|室|楼|大厦|公寓|花园|苑|广场|校区|园|口$|院")
+_MARKS = re.compile(
+    r"省|市|区|县|旗|镇|乡|村|路|街|道|巷|弄|胡同|\d号|[一二三四五六七八九十]号|小区|栋|幢|单元|室|楼|大厦|公寓|花园|苑|广场|校区|园|口$|院"
+)
 _CLAUSE = re.compile(r"[^,，。；;！!？?\n]+")
 _LEAD = re.compile(
     r"^.*?(?:地址(?:应该|就)?(?:是|在|为|改成|改为|换成|改到)?|地点(?:是|在)?|住在|我住|家在|位于|上门到|送到|寄到|发到|来到|搬到|改到|就在|在)(?:在|是)?[:： ]*"
 )
 _TAIL = re.compile(r"(?:[的]?(?:酒店|餐馆|景点)?(?:哦|呢|啊|呀|吧|哈|这里|这边|附近|那里)|[\"'”’\s~]+)+$")
-_NO_HOUSE = re.compile(r"几号|一号线|上午|下午|晚上|月\d+号|哪|[我你您找吗想吃请嘛呢]|推荐|附近|周边|有什么|评分|价格|预约|修|退")
-_STREET = (
-    r"(?:street|st|avenue|ave|road|rd|lane|ln|boulevard|blvd|drive|dr|way|court|ct|place|pl|square|terrace|parkway|gardens|gate|yard|row|crescent|close|hill)"
+_NO_HOUSE = re.compile(
+    r"几号|一号线|上午|下午|晚上|月\d+号|哪|[我你您找吗想吃请嘛呢]|推荐|附近|周边|有什么|评分|价格|预约|修|退"
 )
+_STREET = r"(?:street|st|avenue|ave|road|rd|lane|ln|boulevard|blvd|drive|dr|way|court|ct|place|pl|square|terrace|parkway|gardens|gate|yard|row|crescent|close|hill)"
 _FOREIGN = re.compile(
     rf"(?<![\w.])\d{{1,5}}[a-z]?\s(?:[a-z0-9'.]+\s){{0,4}}?{_STREET}\b\.?(?:,?\s+(?!and\b|with\b|it\b|is\b|in\b|the\b)[a-z]+(?:\s[a-z]+){{0,2}}?,?\s[a-z]{{2}}\s\d{{5}})?"
 )
@@ -95,7 +101,12 @@ def _ends(clause: re.Match[str], phones_at: list[int]) -> tuple[int, int]:
     said = clause[0]
     lead = _LEAD.match(said)
     start = lead.end() if lead else len(said) - len(said.lstrip())
-    cut = min((place - clause.start() for place in phones_at if clause.start() + start < place < clause.end()), default=len(said))
+    cut = min(
+        (place - clause.start() for place in phones_at if clause.start() + start < place < clause.end()),
+        default=len(said),
+    )
     said = re.sub(r"(?:电话|手机|联系)[^\d]*$", "", said[:cut]).rstrip()
     tail = _TAIL.search(said)
-    return clause.start() + start, clause.start() + (tail.start() if tail and tail.start() > start else len(said))
+    return clause.start() + start, clause.start() + (
+        tail.start() if tail and tail.start() > start else len(said)
+    )

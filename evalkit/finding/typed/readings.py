@@ -22,7 +22,9 @@ Reader: TypeAlias = Callable[[str, "date | None"], Iterator[Reading]]
 """A plain text and the day on which it was said to the values in it, from left to right."""
 
 
-def each(pattern: re.Pattern[str], text: str, read: Callable[[re.Match[str]], str | None]) -> Iterator[Reading]:
+def each(
+    pattern: re.Pattern[str], text: str, read: Callable[[re.Match[str]], str | None]
+) -> Iterator[Reading]:
     """The matches that can be read."""
     for match in pattern.finditer(text):
         value = read(match)

@@ -34,14 +34,33 @@ _ENGLISH = re.compile(
 )
 _NOON = re.compile(r"\b(?:noon|midday|midnight)\b")
 _HALF_DAY, _LAST_HOUR = 12, 23
-_AFTERNOON = ("下午", "午后", "傍晚", "晚上", "晚间", "夜里", "今晚", "明晚", "pm", "p.m", "afternoon", "evening", "night")
+_AFTERNOON = (
+    "下午",
+    "午后",
+    "傍晚",
+    "晚上",
+    "晚间",
+    "夜里",
+    "今晚",
+    "明晚",
+    "pm",
+    "p.m",
+    "afternoon",
+    "evening",
+    "night",
+)
 _NEAR = 6
 
 
 def times(text: str, _today: date | None) -> Iterator[Reading]:
     """The times of day in a plain text, written HH:MM; hours without a word for the part of the day stay as said."""
     noon = each(_NOON, text, lambda match: "00:00" if match[0] == "midnight" else "12:00")
-    readings = (*each(_COLON, text, _colon), *each(_POINT, text, _point), *each(_ENGLISH, text, _english), *noon)
+    readings = (
+        *each(_COLON, text, _colon),
+        *each(_POINT, text, _point),
+        *each(_ENGLISH, text, _english),
+        *noon,
+    )
     yield from apart(readings)
 
 
@@ -60,15 +79,23 @@ def appointments(text: str, today: date | None) -> Iterator[Reading]:
     parts = sorted((*times(text, today), *periods(text)))
     used: set[int] = set()
     for day in days(text, today):
-        near = [part for part in parts if -1 <= part.start - day.end <= _NEAR or part.start < day.end <= part.end]
-        timed = [part for part in near if ":" in part.value] or near or [part for part in parts if part.end == day.start]
+        near = [
+            part for part in parts if -1 <= part.start - day.end <= _NEAR or part.start < day.end <= part.end
+        ]
+        timed = (
+            [part for part in near if ":" in part.value]
+            or near
+            or [part for part in parts if part.end == day.start]
+        )
         used |= {part.start for part in parts if part in near or part in timed}
         if timed:
             first, last = min(day.start, timed[0].start), max(day.end, timed[0].end)
             yield Reading(first, last, f"{day.value} {timed[0].value}")
         else:
             yield day
-    yield from apart(part for part in sorted(parts, key=lambda one: ":" not in one.value) if part.start not in used)
+    yield from apart(
+        part for part in sorted(parts, key=lambda one: ":" not in one.value) if part.start not in used
+    )
 
 
 def _colon(match: re.Match[str]) -> str | None:
@@ -76,7 +103,9 @@ def _colon(match: re.Match[str]) -> str | None:
 
 
 def _point(match: re.Match[str]) -> str | None:
-    minutes = 30 if match["half"] else 15 * _int(match["quarter"]) if match["quarter"] else _int(match["m"] or "0")
+    minutes = (
+        30 if match["half"] else 15 * _int(match["quarter"]) if match["quarter"] else _int(match["m"] or "0")
+    )
     plain_one = match[0] in ("一点", "一点儿", "一点都", "一点也", "一点吧")
     return None if plain_one or match["adverb"] == "儿" else _clock(_int(match["h"]), minutes, _words(match))
 
@@ -84,7 +113,10 @@ def _point(match: re.Match[str]) -> str | None:
 def _english(match: re.Match[str]) -> str | None:
     if not (match["part"] or match["after"]):
         return None
-    hour, minutes = _int(match["h"]), {"half past": 30, "quarter past": 15, "quarter to": -15}.get(match["part"], 0)
+    hour, minutes = (
+        _int(match["h"]),
+        {"half past": 30, "quarter past": 15, "quarter to": -15}.get(match["part"], 0),
+    )
     return _clock(hour - (minutes < 0), minutes % 60, _words(match))
 
 

@@ -46,7 +46,9 @@ def compute(
             "wanted two numbers from 0 that sum to 1."
         )
     table = Records.of(records)
-    rows = np.array([_scores(record, (slot_weight, step_weight), trust) for record in table], dtype=np.float64)
+    rows = np.array(
+        [_scores(record, (slot_weight, step_weight), trust) for record in table], dtype=np.float64
+    )
     columns = rows.reshape(len(table), len(_Scores._fields)).T
     return [
         MetricResult(name, *slice_mean(table, Scores(column, ~np.isnan(column))), is_pct=True)
