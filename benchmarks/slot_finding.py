@@ -1,6 +1,6 @@
 """How well slots are found in dialogs whose gold state is known: precision, recall, F1, error of completion.
 
-    python benchmarks/slot_finding.py [crosswoz|sgd|abcd] [--limit N] [--wrong N]
+    python benchmarks/slot_finding.py [crosswoz|sgd|abcd] [--limit N] [--skip N] [--wrong N]
 
 Two questions are asked of the finder, with only the texts to look at:
 
@@ -340,6 +340,13 @@ class Measured:
         return whole
 
 
+def skipped(dialogs: Iterator[Dialog], number: int) -> Iterator[Dialog]:
+    """Without the first dialogs; the parts of one dialog have one id."""
+    by_dialog = itertools.groupby(dialogs, key=lambda dialog: dialog.id.rpartition("-")[0])
+    for _, parts in itertools.islice(((name, list(parts)) for name, parts in by_dialog), number, None):
+        yield from parts
+
+
 def measure(dialogs: Iterator[Dialog]) -> Measured:
     """Every dialog put to the finder."""
     result = Measured()
@@ -414,11 +421,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Slot finding against gold.")
     parser.add_argument("sets", nargs="*", help="crosswoz, sgd, abcd; all by default")
     parser.add_argument("--limit", type=int, help="only the first dialogs of each set")
+    parser.add_argument("--skip", type=int, default=0, help="leave out the first dialogs of each set")
     parser.add_argument("--wrong", type=int, default=0, help="show so many differences from gold")
     given = parser.parse_args()
     for name in given.sets or READERS:
         begun = time.perf_counter()
-        result = measure(READERS[name](given.limit))
+        result = measure(skipped(READERS[name](given.limit), given.skip))
         show(name, result, sum(map(len, result.errors.values())) // max(len(result.errors), 1))
         print("\n".join(result.faults[: given.wrong]))
         print(f"{time.perf_counter() - begun:.1f} s", file=sys.stderr)

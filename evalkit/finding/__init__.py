@@ -8,14 +8,13 @@ from __future__ import annotations
 from evalkit.finding.disagreements import Disagreement, disagreements
 from evalkit.finding.slots import Evidence, Finding, Trust, evidence, found, is_value
 from evalkit.finding.steps import StepFinding, steps
-from evalkit.finding.typed import TYPES, canonical
+from evalkit.finding.typed import canonical
 
 __all__ = [
     "Disagreement",
     "Evidence",
     "Finding",
     "StepFinding",
-    "TYPES",
     "Trust",
     "canonical",
     "disagreements",

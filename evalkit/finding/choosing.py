@@ -30,22 +30,23 @@ _UNIT_BONUS = 1.0
 _OF_DESCRIPTION = 0.4
 _RECENT = 0.1
 _SENTENCE = re.compile(r"[^。;；!?！？\n]*")
-_FILLERS = frozenset(
-    "the a an of for to or and is if it this that which what from with by on number name value date time type id user customer find".split()
+_FILLER_WORDS = (
+    "the a an of for to or and is if it this that which what from with by on number name value date time type id "
+    "user customer find"
 )
+_FILLERS = frozenset(_FILLER_WORDS.split())
 _BEGIN = re.compile(r"begin|start|from|check_?in\b|arriv|depart|入住|开始|出发|起始")
 _END = re.compile(r"\bend|return|until|check_?out|leav|离店|退房|结束|返回|到达")
 _SAID = {
     "begin": ("from", "start", "starting", "从", "自", "入住"),
     "end": ("until", "till", "end", "ending", "through", "离店", "退房"),
 }
-_ALIKE = (
-    frozenset(
-        "adults adult guests guest people person persons party travelers passengers 人 人数 客人 大人 成人".split()
-    ),
-    frozenset("phone mobile cell 电话 手机 号码".split()),
-    frozenset("price cost 价格 价钱 价位 多少钱".split()),
+_ALIKE_WORDS = (
+    "adults adult guests guest people person persons party travelers passengers 人 人数 客人 大人 成人",
+    "phone mobile cell 电话 手机 号码",
+    "price cost 价格 价钱 价位 多少钱",
 )
+_ALIKE = tuple(frozenset(words.split()) for words in _ALIKE_WORDS)
 """Words of one meaning: a slot named by one of them is meant by all."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from evalkit.contracts import EvalRecord
@@ -38,9 +39,7 @@ def _kind(
     one: Evidence, *, told: bool, record: EvalRecord
 ) -> Literal["values", "unreported", "unsaid"] | None:
     findings = _findings(one)
-    if any(
-        not _agree(one, (first, other), record) for first, other in zip(findings, findings[1:], strict=False)
-    ):
+    if any(not _agree(one, (first, other), record) for first, other in pairwise(findings)):
         return "values"
     if told and one.reported is None and findings:
         return "unreported"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import Any, TypeAlias
 
 from evalkit.contracts import SlotSpec
 from evalkit.errors import UsageError
@@ -13,7 +14,7 @@ from evalkit.finding.literals import any_of, literal, whole
 from evalkit.finding.regexes import compiled, searchable
 from evalkit.finding.said import Said
 from evalkit.finding.typed import TYPES, canonical
-from evalkit.finding.typed.readings import Reading
+from evalkit.finding.typed.readings import Reading, Taken
 
 __all__ = ["Mention", "can_be_looked_for", "is_right", "mentions", "ways"]
 
@@ -74,9 +75,9 @@ def mentions(slot: SlotSpec, said: Said, day: date | None) -> list[Mention]:
     """
     known = _references(slot, day)
     found: list[Mention] = []
+    taken = Taken()
     for reading, right in _readings(slot, said, day):
-        overlapped = any(reading.start < other.end and other.start < reading.end for other in found)
-        if not overlapped and said.span(reading.start, reading.end):
+        if said.span(reading.start, reading.end) and taken.take(reading.start, reading.end):
             is_known = right or any(_same(reading.value, form) for form in known)
             found.append(Mention(said, reading.start, reading.end, reading.value, is_known))
     kept = (one for one in found if not _is_void(one))
@@ -91,25 +92,41 @@ def _is_void(mention: Mention) -> bool:
     return negated(text, mention.start) or taken_back(text, mention.end)
 
 
-def _readings(slot: SlotSpec, said: Said, day: date | None) -> Iterator[tuple[Reading, bool]]:
+_Found: TypeAlias = "Iterator[tuple[Reading, bool]]"
+
+
+def _readings(slot: SlotSpec, said: Said, day: date | None) -> _Found:
     """What may be a value, the surest sign first, and whether it is the reference value as it is written."""
-    text = said.plain
+    yield from _written(slot, said.plain, day)
+    yield from _listed(slot, said.plain)
+    yield from _patterned(slot, said.plain)
+    yield from _typed(slot, said.plain, day)
+
+
+def _written(slot: SlotSpec, text: str, day: date | None) -> _Found:
     for way in ways(slot):
         for match in whole(way).finditer(text):
-            yield Reading(*match.span(), canonical(slot.type or "", way, day) or way), True
+            yield Reading(match.start(), match.end(), canonical(slot.type or "", way, day) or way), True
+
+
+def _listed(slot: SlotSpec, text: str) -> _Found:
     if slot.values and slot.type not in TYPES:
         for match in any_of(slot.values).finditer(text):
-            yield Reading(*match.span(), match[0]), False
-    if slot.pattern:
-        for match in _pattern(slot).finditer(searchable(text)):
-            yield Reading(*match.span(), text[slice(*match.span())]), False
-    if slot.type in TYPES:
-        for reading in TYPES[slot.type](text, day):
-            if not slot.values or reading.value in slot.values:
-                yield reading, False
+            yield Reading(match.start(), match.end(), match[0]), False
 
 
-def _pattern(slot: SlotSpec) -> object:
+def _patterned(slot: SlotSpec, text: str) -> _Found:
+    for match in _pattern(slot).finditer(searchable(text)) if slot.pattern else ():
+        yield Reading(match.start(), match.end(), text[match.start() : match.end()]), False
+
+
+def _typed(slot: SlotSpec, text: str, day: date | None) -> _Found:
+    for reading in TYPES[slot.type](text, day) if slot.type in TYPES else ():
+        if not slot.values or reading.value in slot.values:
+            yield reading, False
+
+
+def _pattern(slot: SlotSpec) -> Any:
     """The slot's pattern; it never takes longer than linear in the text."""
     try:
         return compiled(slot.pattern or "", ignore_case=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 from evalkit.contracts import EvalRecord, SlotSpec
 from evalkit.finding.appointing import joined
-from evalkit.finding.choosing import Nearness, Scored, as_range, last_valid, role_of
+from evalkit.finding.choosing import Scored, last_valid
+from evalkit.finding.competing import competed
 from evalkit.finding.denial import affirms, asks, confirms
 from evalkit.finding.mentions import Mention, can_be_looked_for, is_right, mentions
 from evalkit.finding.said import Said, said
@@ -129,7 +130,7 @@ def _in_texts(record: EvalRecord, required: Mapping[str, SlotSpec]) -> list[Evid
         name: joined(slot, [one for text in texts for one in mentions(slot, text, day)], day)
         for name, slot in required.items()
     }
-    scored = _scored(required, _outside(every, required), texts)
+    scored = competed(required, every, texts)
     return [
         Evidence(
             slot,
@@ -142,87 +143,6 @@ def _in_texts(record: EvalRecord, required: Mapping[str, SlotSpec]) -> list[Evid
     ]
 
 
-def _outside(
-    every: Mapping[str, list[Mention]], required: Mapping[str, SlotSpec]
-) -> dict[str, list[Mention]]:
-    """The mentions that are no part of a longer value of a list: the 7 of a hotel called 7天 is no number."""
-    listed = [one for name, found in every.items() if required[name].values for one in found]
-    places: dict[int, list[tuple[int, int]]] = {}
-    for one in listed:
-        places.setdefault(id(one.said), []).append((one.start, one.end))
-    return {
-        name: [
-            one
-            for one in found
-            if not any(
-                start <= one.start and one.end <= end and end - start > one.end - one.start
-                for start, end in places.get(id(one.said), ())
-            )
-        ]
-        for name, found in every.items()
-    }
-
-
-def _scored(
-    required: Mapping[str, SlotSpec], every: Mapping[str, list[Mention]], texts: Sequence[Said]
-) -> dict[str, Scored]:
-    """Each slot's mentions with their nearness, less those that stand nearer to another slot."""
-    nearness = Nearness(texts, required.values())
-    scores = {
-        name: [(nearness.score(required[name], one), one) for one in found] for name, found in every.items()
-    }
-    claims = {name: _claims(found) for name, found in scores.items()}
-    best: dict[_Place, _Claim] = {}
-    for name, claimed in claims.items():
-        for claim, one in claimed:
-            place = _place(required[name], one)
-            best[place] = max(best.get(place, claim), claim)
-    own: dict[str, Scored] = {
-        name: [
-            (claim[1], one)
-            for claim, one in claimed
-            if one.right or claim >= best[_place(required[name], one)]
-        ]
-        for name, claimed in claims.items()
-    }
-    return own | _ranges(required, scores)
-
-
-_Place: TypeAlias = "tuple[str | None, int, int]"
-_Claim: TypeAlias = "tuple[bool, float]"
-
-
-def _place(slot: SlotSpec, one: Mention) -> _Place:
-    """Where slots of one type compete."""
-    return slot.type, id(one.said), one.start
-
-
-def _claims(found: Scored) -> list[tuple[_Claim, Mention]]:
-    """Each mention with the slot's claim to it: whether none stands nearer, and how near it stands."""
-    most = max((score for score, _ in found), default=0.0)
-    return [((score == most, score), one) for score, one in found]
-
-
-def _ranges(required: Mapping[str, SlotSpec], scores: Mapping[str, Scored]) -> dict[str, Scored]:
-    """Of each begin and end of one type, without a reference value: the two mentions that fit, of each speaker."""
-    roles = {
-        name: role_of(name, slot.description)
-        for name, slot in required.items()
-        if slot.type in ("date", "time") and slot.value is None
-    }
-    found: dict[str, list[tuple[float, Mention]]] = {}
-    for first, last in itertools.product(roles, roles):
-        if (roles[first], roles[last], required[first].type) != ("begin", "end", required[last].type):
-            continue
-        for source in ("user", "agent"):
-            both = as_range(
-                *([one for one in scores[name] if one[1].said.source == source] for name in (first, last))
-            )
-            for name, mention in zip((first, last), both or (), strict=False):
-                found.setdefault(name, []).append((1.0, mention))
-    return dict(found)
-
-
 def _stated(slot: SlotSpec, found: Scored) -> Mention | None:
     return _standing(slot, [(score, one) for score, one in found if one.said.source == "user"])
 
@@ -233,7 +153,7 @@ def _confirmed(slot: SlotSpec, found: Scored, texts: Sequence[Said]) -> Mention 
     Where a type alone tells what to look for, another value than the reference has to be said as the user's:
     the shop's own phone is none of theirs.
     """
-    answers = {id(text): answer for text, answer in zip(texts, texts[1:], strict=False)}
+    answers = {id(text): answer for text, answer in itertools.pairwise(texts)}
     of_agent = [(score, one) for score, one in found if one.said.source == "agent"]
     firm = [
         (score, one)

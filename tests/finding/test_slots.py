@@ -98,7 +98,8 @@ def test_the_last_turn_trap() -> None:
 def test_stated_and_confirmed_are_kept_apart() -> None:
     one = record([PHONE], "我的电话是138 0013 8000", "您的电话13800138001已登记")
     (told,) = evidence(one)
-    assert told.stated and told.confirmed
+    assert told.stated
+    assert told.confirmed
     assert (told.stated.canonical, told.confirmed.canonical) == ("13800138000", "13800138001")
     assert [(one.slot, one.kind) for one in disagreements(one)] == [("phone", "values")]
 

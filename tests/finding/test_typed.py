@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from datetime import date, timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.finding import TYPES, canonical
+from evalkit.finding import canonical
 from evalkit.finding.said import plain
+from evalkit.finding.typed import TYPES
 
 WEDNESDAY = date(2026, 8, 26)
 
@@ -264,7 +267,7 @@ def test_readings_stand_apart_in_order(kind: str, text: str) -> None:
     places = [(reading.start, reading.end) for reading in readings]
     assert all(0 <= start < end <= len(said) for start, end in places)
     assert places == sorted(places)
-    assert all(end <= start for (_, end), (start, _) in zip(places, places[1:], strict=False))
+    assert all(end <= start for (_, end), (start, _) in pairwise(places))
 
 
 @given(kind=st.sampled_from(sorted(TYPES)), text=st.sampled_from(SAYINGS))
@@ -291,3 +294,13 @@ def test_every_writing_of_a_day_is_that_day(days: int) -> None:
         f"{day:%B} {day.day}",
     ):
         assert read("date", text) == [day.isoformat()], text
+
+
+@pytest.mark.parametrize("piece", ["一", "1", "1 ", "one ", "twenty ", "1元", "1-", "a@", "月", "省", "我叫", "点"])
+def test_no_text_is_slow_to_read(piece: str) -> None:
+    """The readers' own patterns take about linear time: ten thousand repeats of a piece, all types."""
+    text = plain(piece * 10_000).text
+    begun = time.perf_counter()
+    for reader in TYPES.values():
+        list(reader(text, WEDNESDAY))
+    assert time.perf_counter() - begun < 10

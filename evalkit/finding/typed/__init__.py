@@ -13,7 +13,7 @@ from evalkit.finding.typed.numerals import shown, value
 from evalkit.finding.typed.readings import Reader, Reading
 from evalkit.finding.typed.times import appointments, times
 
-__all__ = ["Reader", "Reading", "TYPES", "canonical"]
+__all__ = ["TYPES", "canonical"]
 
 TYPES: dict[str, Reader] = {
     "address": addresses,
@@ -39,6 +39,8 @@ def canonical(kind: str, text: object, today: date | None = None) -> str | None:
     if kind not in TYPES or isinstance(text, bool) or not isinstance(text, (str, int, float)):
         return None
     said = plain(str(text)).text.strip()
+    if kind == "phone" and said.isascii() and said.isdigit():
+        return said
     if kind in ("number", "money") and (bare := value(said)) is not None:
         return shown(bare)
     if kind in ("person", "address"):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from evalkit.finding.typed.readings import Reading, apart, each
+from evalkit.finding.typed.readings import Reading, Taken, apart, each
 
 __all__ = ["emails", "order_ids", "phones"]
 
@@ -56,9 +56,12 @@ def order_ids(text: str, today: date | None) -> Iterator[Reading]:
 
     Written in capitals, without spaces and dashes. `订单` or `order` before it overrules the look of a phone.
     """
-    taken = [phone for phone in phones(text, today) if _is_surely_phone(text, phone)]
+    taken = Taken()
+    for phone in phones(text, today):
+        if _is_surely_phone(text, phone):
+            taken.take(phone.start, phone.end)
     for reading in each(_ORDER, text, _order):
-        if all(reading.end <= phone.start or phone.end <= reading.start for phone in taken):
+        if not taken.holds(reading.start, reading.end):
             yield reading
 
 

@@ -10,23 +10,17 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 
-from evalkit.finding.typed.numerals import HAN, value
+from evalkit.finding.typed.numerals import SMALL, value
 from evalkit.finding.typed.readings import Reading, apart
 
 __all__ = ["days"]
 
 _Match = re.Match[str]
-_MONTHS = {
-    name: number
-    for number, name in enumerate(
-        "january february march april may june july august september october november december".split(), 1
-    )
-}
+_MONTH_NAMES = "january february march april may june july august september october november december"
+_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(), 1)}
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
-_WEEKDAYS = {
-    name: number
-    for number, name in enumerate("monday tuesday wednesday thursday friday saturday sunday".split())
-}
+_DAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
+_WEEKDAYS = {name: number for number, name in enumerate(_DAY_NAMES.split())}
 _HAN_WEEKDAYS = {c: n for n, c in enumerate("一二三四五六日")} | {"天": 6, "末": 5}
 _HAN_WEEKDAYS |= {str(number + 1): number for number in range(7)}
 _WORDS = {
@@ -36,11 +30,10 @@ _WORDS = {
     "tomorrow": 1, "yesterday": -1,
 }  # fmt: skip
 _YEARS = {"今年": 0, "明年": 1, "去年": -1, "后年": 2}
-_N = rf"(?:\d{{1,2}}|[{HAN[1:-2].translate(str.maketrans('', '', '百千万亿佰仟'))}]{{1,3}})"
+_N = SMALL
 _YEAR = r"(?:\d{4}|[零〇一二三四五六七八九]{4})"
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _WEEKDAY = "|".join(_WEEKDAYS)
-_HALF_A_YEAR = 182
 
 
 def days(text: str, today: date | None) -> Iterator[Reading]:

@@ -5,37 +5,36 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-__all__ = ["ARABIC", "ENGLISH", "HAN", "NUMBER", "shown", "value"]
+__all__ = ["ARABIC", "ENGLISH", "HAN", "NUMBER", "SMALL", "shown", "value"]
 
 _DIGITS = {c: n for n, c in enumerate("零一二三四五六七八九")}
 _DIGITS |= {c: n for n, c in enumerate("〇壹贰叁肆伍陆柒捌玖")} | {"两": 2, "俩": 2, "幺": 1}
 _UNITS = {"十": 10, "拾": 10, "百": 100, "佰": 100, "千": 1000, "仟": 1000}
 _GREAT = {"万": 10**4, "亿": 10**8}
 _HAN = "".join((*_DIGITS, *_UNITS, *_GREAT))
-_WORDS = {
-    word: number
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-        "sixteen seventeen eighteen nineteen".split()
-    )
-}
-_TENS = {
-    word: 10 * number
-    for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
-}
+_TO_NINETEEN = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+)
+_TO_NINETY = "twenty thirty forty fifty sixty seventy eighty ninety"
+_WORDS = {word: number for number, word in enumerate(_TO_NINETEEN.split())}
+_TENS = {word: 10 * number for number, word in enumerate(_TO_NINETY.split(), start=2)}
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6}
 _ONE = "|".join((*_TENS, *sorted(_WORDS, key=len, reverse=True)))
 
-HAN = rf"[{_HAN}]+"
+HAN = rf"[{_HAN}]{{1,24}}"
 """A pattern for a whole number in Chinese characters."""
 
-ARABIC = r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?"
+SMALL = rf"(?:\d{{1,2}}|[{''.join(_DIGITS)}十拾]{{1,3}})"
+"""A pattern for a number of at most two digits, in digits or in Chinese characters."""
+
+ARABIC = r"\d{1,3}(?:,\d{3}){1,8}(?!\d)(?:\.\d{1,9})?|\d{1,24}(?:\.\d{1,9})?"
 """A pattern for a number in digits."""
 
-ENGLISH = rf"\b(?:{_ONE})(?:[ -](?:(?:and )?(?:{_ONE})|{'|'.join(_SCALES)}))*\b"
+ENGLISH = rf"\b(?:{_ONE})(?:[ -](?:(?:and )?(?:{_ONE})|{'|'.join(_SCALES)})){{0,8}}\b"
 """A pattern for a whole number in English words."""
 
-NUMBER = rf"(?:(?:{ARABIC})(?:\s?[十百千万亿]+|[kw](?![a-z]))?\d?(?!\d)|{HAN}(?:点[{''.join(_DIGITS)}]+)?|{ENGLISH})"
+NUMBER = rf"(?:(?:{ARABIC})(?:\s?[十百千万亿]{{1,4}}|[kw](?![a-z]))?\d?(?!\d)|{HAN}(?:点[{''.join(_DIGITS)}]+)?|{ENGLISH})"
 """A pattern for a number in any writing, in plain text."""
 
 _MIXED = re.compile(rf"({ARABIC})\s?([十百千万亿kw]*)(\d?)")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from datetime import date
 
 from evalkit.finding.typed.dates import days
-from evalkit.finding.typed.numerals import ENGLISH, HAN, value
+from evalkit.finding.typed.numerals import ENGLISH, SMALL, value
 from evalkit.finding.typed.readings import Reading, apart, each
 
 __all__ = ["appointments", "periods", "times"]
@@ -23,7 +24,7 @@ _AFTER = (
     r"(?:\s?(?P<after>a\.?m\b\.?|p\.?m\b\.?|in the morning|in the afternoon|in the evening|at night|o'?clock)"
     r"(?:\s(?P<later>in the morning|in the afternoon|in the evening|at night))?)?"
 )
-_N = rf"(?:\d{{1,2}}|[{HAN[1:-2].translate(str.maketrans('', '', '百千万亿佰仟'))}]{{1,3}})"
+_N = SMALL
 _COLON = re.compile(rf"{_BEFORE}(?<![\d:])(?P<h>\d{{1,2}}):(?P<m>[0-5]\d)(?!\d)(?::[0-5]\d)?{_AFTER}")
 _POINT = re.compile(
     rf"{_BEFORE}(?<![\d.快慢多少有早晚好大小便宜])(?P<h>{_N})(?:点|时(?![间候长段]))(?!\d*[元块])"
@@ -33,7 +34,7 @@ _ENGLISH = re.compile(
     rf"(?:(?P<part>half past|quarter past|quarter to)\s)?\b(?P<h>\d{{1,2}}|{ENGLISH}){_AFTER}(?![\w:])"
 )
 _NOON = re.compile(r"\b(?:noon|midday|midnight)\b")
-_HALF_DAY, _LAST_HOUR = 12, 23
+_HALF_DAY, _LAST_HOUR, _HOUR = 12, 23, 60
 _AFTERNOON = (
     "下午",
     "午后",
@@ -76,26 +77,21 @@ def appointments(text: str, today: date | None) -> Iterator[Reading]:
 
     Where only one of both is said, it stands alone.
     """
-    parts = sorted((*times(text, today), *periods(text)))
-    used: set[int] = set()
-    for day in days(text, today):
-        near = [
-            part for part in parts if -1 <= part.start - day.end <= _NEAR or part.start < day.end <= part.end
-        ]
-        timed = (
-            [part for part in near if ":" in part.value]
-            or near
-            or [part for part in parts if part.end == day.start]
-        )
-        used |= {part.start for part in parts if part in near or part in timed}
-        if timed:
-            first, last = min(day.start, timed[0].start), max(day.end, timed[0].end)
-            yield Reading(first, last, f"{day.value} {timed[0].value}")
-        else:
-            yield day
-    yield from apart(
-        part for part in sorted(parts, key=lambda one: ":" not in one.value) if part.start not in used
-    )
+    parts = apart((*times(text, today), *periods(text)))
+    alone = list(days(text, today))
+    together = (_together(day, parts) for day in alone)
+    yield from apart((*(one for one in together if one), *alone, *parts))
+
+
+def _together(day: Reading, parts: Sequence[Reading]) -> Reading | None:
+    """A day with the time that follows it, else the part of the day; null where it stands alone."""
+    first = bisect_left(parts, (day.start - _NEAR,))
+    near = parts[first : bisect_left(parts, (day.end + _NEAR + 1,))]
+    here = [part for part in near if part.end == day.start or part.start > day.start]
+    if not here:
+        return None
+    part = min(here, key=lambda one: (":" not in one.value, one.start < day.start, one.start))
+    return Reading(min(day.start, part.start), max(day.end, part.end), f"{day.value} {part.value}")
 
 
 def _colon(match: re.Match[str]) -> str | None:
@@ -133,7 +129,7 @@ def _clock(hour: int, minutes: int, words: str) -> str | None:
         hour = 0
     elif late and hour < _HALF_DAY:
         hour += _HALF_DAY
-    return f"{hour:02}:{minutes:02}" if hour <= _LAST_HOUR and minutes < 60 else None
+    return f"{hour:02}:{minutes:02}" if hour <= _LAST_HOUR and minutes < _HOUR else None
 
 
 def _int(text: str) -> int:
