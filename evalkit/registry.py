@@ -8,7 +8,6 @@ first asked for; other packages announce theirs under the entry-point groups `ev
 from __future__ import annotations
 
 import functools
-import importlib
 import importlib.metadata
 import inspect
 from collections.abc import Callable
@@ -29,6 +28,33 @@ _BUILT_IN: dict[str, dict[str, str]] = {
         "completion": "evalkit.metrics.completion:compute",
         "tools": "evalkit.metrics.tools:compute",
         "latency": "evalkit.metrics.latency:compute",
+        "outcome": "evalkit.metrics.outcome:compute",
+        "passes": "evalkit.metrics.outcome:passes",
+        "judged": "evalkit.metrics.judged:compute",
+    },
+    "rule": {
+        "keyword_match": "evalkit.rules.keyword_match:keyword_match",
+        "response_time": "evalkit.rules.response_time:response_time",
+        "json_schema": "evalkit.rules.json_schema:json_schema",
+        "semantic_similarity": "evalkit.rules.semantic_similarity:semantic_similarity",
+        "llm_score": "evalkit.rules.llm_score:llm_score",
+        "safety": "evalkit.rules.safety:safety",
+        "intent_classification": "evalkit.rules.intent_classification:intent_classification",
+        "should_succeed": "evalkit.rules.expectation:should_succeed",
+        "task_completion": "evalkit.rules.task_completion:task_completion",
+    },
+    "measure": {
+        "faithfulness": "evalkit.judges.measures.faithfulness:faithfulness",
+        "answer_relevancy": "evalkit.judges.measures.answer_relevancy:answer_relevancy",
+        "answer_correctness": "evalkit.judges.measures.answer_correctness:answer_correctness",
+        "context_precision": "evalkit.judges.measures.context_precision:context_precision",
+        "context_recall": "evalkit.judges.measures.context_recall:context_recall",
+        "llm_score": "evalkit.judges.measures.llm_score:llm_score",
+        "task_completion": "evalkit.judges.measures.task_completion:task_completion",
+        "intent_classification": "evalkit.judges.measures.intent_classification:intent_classification",
+        "safety": "evalkit.judges.measures.safety:safety",
+        "pairwise": "evalkit.judges.measures.pairwise:pairwise",
+        "rules": "evalkit.engines.rules.asked:asked_rules",
     },
     "target": {
         "demo": "evalkit.targets.demo:demo",
@@ -66,15 +92,15 @@ def names(kind: str) -> list[str]:
 
 
 def lookup(kind: str, name: str) -> Function:
-    """The function registered under that name; UnknownName lists the others."""
+    """The function registered under that name, or named as `module:function`; UnknownName lists the others."""
     if (kind, name) in _registered:
         return _registered[kind, name]
     if name in _BUILT_IN.get(kind, {}):
-        module, _, attribute = _BUILT_IN[kind][name].partition(":")
-        function: Function = getattr(importlib.import_module(module), attribute)
-        return function
+        return _loaded(kind, _point(kind, _BUILT_IN[kind][name]))
     if name in _entry_points(kind):
         return _loaded(kind, _entry_points(kind)[name])
+    if ":" in name:
+        return _loaded(kind, _point(kind, name))
     raise UnknownName(kind, name, names(kind))
 
 
@@ -109,12 +135,17 @@ def _loaded(kind: str, point: importlib.metadata.EntryPoint) -> Function:
     """What an installed package announced, imported."""
     try:
         function: Function = point.load()
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise UsageError(
             f"{kind} {point.name!r}: {point.value} cannot be imported ({error}); "
-            "mend or remove the package that announces it."
+            "mend the name, or mend or remove the package that announces it."
         ) from error
     return function
+
+
+def _point(kind: str, value: str) -> importlib.metadata.EntryPoint:
+    """A `module:function` in the form in which packages announce theirs."""
+    return importlib.metadata.EntryPoint(value, value, f"evalkit.{kind}")
 
 
 @functools.cache

@@ -22,6 +22,7 @@ from evalkit.reading import Line, parse
 __all__ = ["RunFiles", "checked_id", "files", "find", "latest", "manifest", "new_id", "save"]
 
 LATEST = "latest"
+_BESIDE = ".judged.jsonl"  # what judges said of a run is no run
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SHOWN = 5
@@ -101,7 +102,8 @@ def latest(runs_dir: Path) -> Path:
 
 def _newest_first(runs_dir: Path) -> list[str]:
     """The ids of the runs there, the one written to last first."""
-    known = [(path.stat().st_mtime_ns, path.stem) for path in runs_dir.glob("*.jsonl") if path.is_file()]
+    paths = [path for path in runs_dir.glob("*.jsonl") if not path.name.endswith(_BESIDE) and path.is_file()]
+    known = [(path.stat().st_mtime_ns, path.stem) for path in paths]
     return [name for _, name in sorted(known, reverse=True)]
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from evalkit.contracts import EvalRecord, Mean
 from evalkit.records import Groups, Records
 
-__all__ = ["PerSample", "Scores", "SliceMeans", "SlicedMeans", "Tally", "slice_mean", "tally"]
+__all__ = ["PerSample", "Scores", "SliceMeans", "SlicedMeans", "Tally", "counted_rows", "slice_mean", "tally"]
 
 RowScore: TypeAlias = Callable[[EvalRecord], "float | None"]
 RowFilter: TypeAlias = Callable[[EvalRecord], bool]
@@ -152,6 +152,16 @@ def tally(records: Records, scores: Scores, *, by: str | None = None) -> Tally:
     n_counted = np.bincount(groups.codes[counted], minlength=size).astype(np.int64)
     total = _exact_sums(groups.codes[counted], scores.values[groups.rows[counted]], n_counted)
     return Tally(groups.labels, n_total, n_counted, total)
+
+
+def counted_rows(records: Records, scores: Scores, *, by: str | None = None) -> list[NDArray[np.int64]]:
+    """The rows that went into each mean of the tally with the same arguments, in the order of its labels."""
+    groups = _everything(len(records)) if by is None else records.groups(by)
+    counted = scores.counted[groups.rows]
+    codes, rows = groups.codes[counted], groups.rows[counted]
+    in_order = rows[np.argsort(codes, kind="stable")]
+    ends = np.cumsum(np.bincount(codes, minlength=len(groups.labels)))
+    return np.split(in_order, ends)[: len(groups.labels)]
 
 
 def _check(records: Records, scores: Scores) -> None:

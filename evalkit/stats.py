@@ -103,6 +103,7 @@ def _resampled_means(clusters: Floats, draws: int, rng: np.random.Generator) -> 
     kinds, counts = np.unique(clusters, axis=1, return_counts=True)
     n = clusters.shape[1]
     few = len(counts) * _EQUAL_ENOUGH < n
+    in_order = np.repeat(kinds, counts, axis=1)
     block = max(1, 2_000_000 // (len(counts) if few else n))
     means = []
     for start in range(0, draws, block):
@@ -112,7 +113,7 @@ def _resampled_means(clusters: Floats, draws: int, rng: np.random.Generator) -> 
             sums, sizes = picks @ kinds[0], picks @ kinds[1]
         else:
             rows = rng.integers(0, n, size=(size, n), dtype=np.uint16)
-            sums, sizes = (np.take(column, rows).sum(axis=1) for column in clusters)
+            sums, sizes = (np.take(column, rows).sum(axis=1) for column in in_order)
         means.append(sums / sizes)
     return np.concatenate(means)
 
@@ -161,12 +162,12 @@ def mcnemar(worse: int, better: int) -> float:
 
 
 def sign_flip(differences: ArrayLike, *, draws: int = FLIP_DRAWS, seed: int = SEED) -> float:
-    """The two-sided permutation p of paired `differences` (n,): is their mean zero? n = 0 gives 1.
+    """The two-sided permutation p of paired `differences` (n,), in any order: is their mean zero? n = 0: 1.
 
     Exact over all sign patterns up to 16 non-zero pairs, else `draws` of them with the add-one rule; ties
     count against a difference. Source: Fisher (1935), section 21; Phipson & Smyth (2010) for add-one.
     """
-    moved = np.asarray(differences, dtype=np.float64)
+    moved = np.sort(np.asarray(differences, dtype=np.float64))
     moved = moved[moved != 0]
     if len(moved) == 0:
         return 1.0

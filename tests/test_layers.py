@@ -22,11 +22,14 @@ LAYERS = {
     "writing": 2,
     "runs": 2,
     "records": 2,
+    "judgements": 2,
     "cases": 2,
     "slices": 3,
     "stats": 3,
     "planning": 3,
     "finding": 3,
+    "agreement": 3,
+    "net": 3,
     "metrics": 4,
     "rules": 4,
     "judges": 4,
@@ -46,6 +49,9 @@ SAME_FLOOR = {
     ("records", "reading"),
     ("cases", "reading"),
     ("planning", "stats"),
+    ("agreement", "stats"),
+    ("judgements", "reading"),
+    ("judgements", "records"),
     ("runs", "reading"),
     ("runs", "writing"),
     ("writing", "reading"),
@@ -55,7 +61,31 @@ SAME_FLOOR = {
 CLOSED = {"metrics", "rules", "judges", "targets", "importers", "engines"}
 """Folders of siblings: a file in one may not import the file beside it (a sub-package is one sibling)."""
 
-SHARED = {"targets": {"exchange", "masking", "ragent", "refusal", "retry", "sse", "transport", "wire"}}
+SHARED = {
+    "engines": {"local", "overrides", "rules"},
+    "rules": {"judged", "params", "scope", "words"},
+    "judges": {
+        "batch",
+        "budget",
+        "cache",
+        "certificates",
+        "chat",
+        "completion",
+        "config",
+        "embedding",
+        "fitting",
+        "jobs",
+        "keys",
+        "moderation",
+        "panel",
+        "parsing",
+        "prompts",
+        "replies",
+        "run",
+        "server",
+    },
+    "targets": {"ragent"},
+}
 """Siblings that stand a step below the rest of their folder."""
 
 THIRD_PARTY = {
@@ -72,8 +102,11 @@ THIRD_PARTY = {
 """What each floor may take from outside; the parts of EXTRA may take more."""
 
 EXTRA = {
+    "net": {"httpx"},
     "targets": {"httpx", "starlette", "uvicorn", "pydantic"},
-    "judges": {"httpx"},
+    "judges": {"httpx", "pydantic", "xllamacpp"},
+    "engines": {"pydantic"},
+    "rules": {"pydantic"},
 }
 
 PURE = {"metrics": {"evalkit.registry", "evalkit.rules", "httpx", "json", "pathlib"}}

@@ -120,6 +120,23 @@ def test_lists_are_cut_out_by_their_offsets(rows: list[EvalRecord]) -> None:
 
 
 @given(ROWS)
+def test_ranked_items_are_distinct_and_numbered_from_one(rows: list[EvalRecord]) -> None:
+    table = Records.of(rows)
+    docs, intents = table.lists("retrieved_doc_ids", "intent_pred_all")
+    for lists, name in ((docs, "retrieved_doc_ids"), (intents, "intent_pred_all")):
+        ranked = lists.ranked()
+        found = [
+            (int(row), table.vocabulary[code], int(rank))
+            for row, code, rank in zip(ranked.rows, ranked.codes, ranked.ranks, strict=True)
+        ]
+        assert found == [
+            (place, text, rank)
+            for place, row in enumerate(rows)
+            for rank, text in enumerate(dict.fromkeys(filter(None, getattr(row, name) or ())), start=1)
+        ]
+
+
+@given(ROWS)
 def test_groups_hold_each_row_once_under_each_of_its_labels(rows: list[EvalRecord]) -> None:
     groups = Records.of(rows).groups("tags")
     pairs = [(int(row), groups.labels[code]) for row, code in zip(groups.rows, groups.codes, strict=True)]

@@ -18,6 +18,7 @@ from evalkit.registry import Spec, bind, lookup, names
 def _clean() -> Iterator[None]:
     """Each test starts from what is built in, and leaves no trace."""
     before = dict(registry._registered)
+    registry._registered.clear()
     registry._entry_points.cache_clear()
     yield
     registry._registered.clear()
@@ -26,25 +27,25 @@ def _clean() -> Iterator[None]:
 
 
 def test_a_registered_function_is_found_as_it_is() -> None:
-    @register("rule", "polite")
+    @register("gadget", "polite")
     def polite(case: object, dialog: object, *, words: tuple[str, ...] = ("请",)) -> bool:
         return bool(words)
 
-    assert lookup("rule", "polite") is polite
-    assert names("rule") == ["polite"]
+    assert lookup("gadget", "polite") is polite
+    assert names("gadget") == ["polite"]
 
 
 def test_a_second_function_of_the_same_name_is_refused() -> None:
-    register("rule", "polite")(len)
-    with pytest.raises(UsageError, match=r"rule 'polite' is registered twice"):
-        register("rule", "polite")(max)
-    assert lookup("rule", "polite") is len
+    register("gadget", "polite")(len)
+    with pytest.raises(UsageError, match=r"gadget 'polite' is registered twice"):
+        register("gadget", "polite")(max)
+    assert lookup("gadget", "polite") is len
 
 
 def test_registering_the_same_function_again_changes_nothing() -> None:
-    register("rule", "polite")(len)
-    register("rule", "polite")(len)
-    assert names("rule") == ["polite"]
+    register("gadget", "polite")(len)
+    register("gadget", "polite")(len)
+    assert names("gadget") == ["polite"]
 
 
 def test_a_built_in_name_is_taken() -> None:
@@ -53,7 +54,7 @@ def test_a_built_in_name_is_taken() -> None:
 
 
 def test_the_same_name_may_stand_under_two_kinds() -> None:
-    register("rule", "polite")(len)
+    register("gadget", "polite")(len)
     register("judge", "polite")(max)
     assert lookup("judge", "polite") is max
 
@@ -84,7 +85,7 @@ def _package(folder: Path, entry: str, code: str) -> None:
     (info / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: their-rules\nVersion: 1.0\n", encoding="utf-8"
     )
-    (info / "entry_points.txt").write_text(f"[evalkit.rule]\ntheirs = {entry}\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text(f"[evalkit.gadget]\ntheirs = {entry}\n", encoding="utf-8")
 
 
 @pytest.fixture
@@ -97,8 +98,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_an_installed_package_announces_its_own(site: Path) -> None:
     _package(site, "their_rules:theirs", "def theirs(case, dialog, *, least=1):\n    return least\n")
-    assert names("rule") == ["theirs"]
-    assert bind("rule", Spec("theirs", {"least": 2}))(None, None) == 2
+    assert names("gadget") == ["theirs"]
+    assert bind("gadget", Spec("theirs", {"least": 2}))(None, None) == 2
 
 
 @pytest.mark.parametrize(
@@ -108,17 +109,29 @@ def test_an_installed_package_announces_its_own(site: Path) -> None:
 )
 def test_an_installed_package_that_cannot_be_imported_is_named(site: Path, entry: str, code: str) -> None:
     _package(site, entry, code)
-    with pytest.raises(
-        UsageError, match=rf"rule 'theirs': {entry} cannot be imported \(.+\); mend or remove"
-    ):
-        lookup("rule", "theirs")
+    with pytest.raises(UsageError, match=rf"gadget 'theirs': {entry} cannot be imported \(.+\); mend"):
+        lookup("gadget", "theirs")
+
+
+def test_a_function_may_be_named_by_its_module(site: Path) -> None:
+    (site / "their_rules.py").write_text("def mine(case, dialog):\n    return 3\n", encoding="utf-8")
+    assert lookup("gadget", "their_rules:mine")(None, None) == 3
+    assert names("gadget") == []
+
+
+@pytest.mark.parametrize(
+    "name", ["no_such_module_at_all:f", "json:gone", ":", "json:", ".:x", "a b:c", "json:dumps:x"]
+)
+def test_a_module_and_function_that_cannot_be_imported_are_named(name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be imported"):
+        lookup("gadget", name)
 
 
 def test_what_is_registered_by_hand_goes_before_what_is_installed(site: Path) -> None:
     _package(site, "their_rules:theirs", "def theirs(case, dialog):\n    return 1\n")
-    register("rule", "theirs")(len)
-    assert lookup("rule", "theirs") is len
-    assert names("rule") == ["theirs"]
+    register("gadget", "theirs")(len)
+    assert lookup("gadget", "theirs") is len
+    assert names("gadget") == ["theirs"]
 
 
 def _score(text: str, *, client: object, model: str, top: int = 3) -> tuple[str, object, str, int]:

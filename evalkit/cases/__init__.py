@@ -6,7 +6,7 @@ against the taxonomy of intents and the catalogue of documents.
 
 from __future__ import annotations
 
-from evalkit.cases.checking import Check, SummaryRow, check
+from evalkit.cases.checking import Check, SummaryRow, check, parents_beside
 from evalkit.cases.loading import load_cases, sha256_of
 from evalkit.cases.near_duplicates import Pair, near_duplicates
 from evalkit.cases.taxonomy import Document, Intent, Taxonomy, load_catalogue
@@ -22,5 +22,6 @@ __all__ = [
     "load_cases",
     "load_catalogue",
     "near_duplicates",
+    "parents_beside",
     "sha256_of",
 ]

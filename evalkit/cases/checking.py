@@ -10,14 +10,12 @@ from typing import NamedTuple
 
 from evalkit.cases.advice import advice
 from evalkit.cases.eval_set import EvalSet
-from evalkit.cases.loading import repeated_ids
+from evalkit.cases.loading import read_cases, repeated_ids
 from evalkit.cases.requirements import breaches
 from evalkit.cases.taxonomy import Taxonomy, load_catalogue
-from evalkit.contracts import Case
 from evalkit.errors import Fault, NoInput
-from evalkit.reading import read
 
-__all__ = ["Check", "SummaryRow", "check"]
+__all__ = ["Check", "SummaryRow", "check", "parents_beside"]
 
 LIMIT = 100
 _NOTHING = (None, "")
@@ -56,7 +54,7 @@ def check(
     `taxonomy.json` and `catalogue.jsonl` beside the eval set where there are such. Raises NoInput where a
     named file is missing or the eval set is empty, BadData where the taxonomy or the catalogue does not hold.
     """
-    reading = read(path, Case)
+    reading = read_cases(path)
     if not reading.items and not reading.faults:
         raise NoInput(f"{path}: found no case, wanted at least one line.")
     tree = taxonomy or _beside(path, "taxonomy.json")
@@ -72,6 +70,12 @@ def check(
     warnings = _by_line(advice(given))
     summary = tuple(_summary(given))
     return Check(tuple(faults[:limit]), tuple(warnings[:limit]), summary, len(faults), len(warnings))
+
+
+def parents_beside(path: Path) -> dict[str, str]:
+    """The first-level label of each second-level one, from `taxonomy.json` beside the eval set; else none."""
+    tree = _beside(path, "taxonomy.json")
+    return Taxonomy.load(tree).parents if tree else {}
 
 
 def _beside(path: Path, name: str) -> Path | None:

@@ -6,27 +6,33 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from evalkit.cases.scenario import read_scenario
 from evalkit.contracts import Case
 from evalkit.errors import BadData, Fault, NoInput
 from evalkit.reading import Reading, read
 from evalkit.reading.files import opened
 
-__all__ = ["load_cases", "repeated_ids", "sha256_of"]
+__all__ = ["load_cases", "read_cases", "repeated_ids", "sha256_of"]
 
 
 def load_cases(path: Path) -> list[Case]:
-    """The cases of an eval set in the order of the file.
+    """The cases of an eval set in the order of the file: one a line, or the `cases` of a `.json` document.
 
     Raises BadData naming every line that does not hold and every id that stands twice, NoInput where there
     is no file or no case in it.
     """
-    reading = read(path, Case)
+    reading = read_cases(path)
     faults = [*reading.faults, *repeated_ids(path, reading)]
     if faults:
         raise BadData(sorted(faults, key=lambda fault: fault.line))
     if not reading.items:
         raise NoInput(f"{path}: found no case, wanted at least one line.")
     return reading.items
+
+
+def read_cases(path: Path) -> Reading[Case]:
+    """The cases that hold and the faults of those that do not; NoInput where the file cannot be read."""
+    return read_scenario(path) if path.suffix == ".json" else read(path, Case)
 
 
 def repeated_ids(path: Path, reading: Reading[Case]) -> Iterator[Fault]:

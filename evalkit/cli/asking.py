@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.cli.options import as_json, each, places, say, target_spec
+from evalkit.cli.options import as_json, each, places, say, settled, target_spec
 from evalkit.errors import Incomplete
 
 if TYPE_CHECKING:
@@ -20,7 +20,12 @@ __all__ = ["ask_all", "asking_options", "run"]
 _LIST = click.option
 asking_options = each(
     click.argument("eval_set", type=click.Path(path_type=Path)),
-    _LIST("--target", "-t", required=True, help="The system under test: demo, ragent, or a registered one."),
+    _LIST(
+        "--target",
+        "-t",
+        required=True,
+        help="The system under test: demo, ragent, an installed one, or your own as module:function.",
+    ),
     _LIST(
         "--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the target; repeatable."
     ),
@@ -86,19 +91,24 @@ def ask_all(
     import asyncio  # noqa: PLC0415 - heavy imports wait for the command
 
     from evalkit import cases as eval_sets  # noqa: PLC0415
+    from evalkit.engines.rules import check_rules  # noqa: PLC0415
     from evalkit.registry import bind  # noqa: PLC0415
     from evalkit.runner import Plan, select  # noqa: PLC0415
     from evalkit.runner import run as run_cases  # noqa: PLC0415
 
     spec = target_spec(target, settings)
     bound = bind("target", spec, concurrency=concurrency)
-    chosen = select(eval_sets.load_cases(eval_set), start=start, limit=limit, keep=keep)
+    cases = eval_sets.load_cases(eval_set)
+    chosen = select(cases, start=start, limit=limit, keep=keep)
+    check_rules(chosen)
     promised = Plan(
         runs_dir=runs_dir,
         eval_set=str(eval_set),
         eval_set_sha256=eval_sets.sha256_of(eval_set),
+        eval_set_cases=len(cases),
+        intent_parents=eval_sets.parents_beside(eval_set),
         target=target,
-        target_config=spec.params,
+        target_config=settled(bound),
         selection={"start": start, "limit": limit, "filter": list(keep)},
         concurrency=concurrency,
         **plan,

@@ -39,19 +39,22 @@ def check(
 ) -> None:
     """Validate an eval set: every error by file and line, warnings, and what is in it.
 
-    Ends with 65 where there are errors, 0 otherwise.
+    Ends with 65 where there are errors, with 2 at a rule that means nothing, 0 otherwise.
 
     \b
     evalkit check eval_sets/eval_set_v1_all.jsonl
     """
     from evalkit import cases  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.engines.rules import check_rules  # noqa: PLC0415
 
     found = cases.check(eval_set, taxonomy=taxonomy, catalogue=catalogue, limit=limit)
     if as_json:
         say(asdict(found))
     else:
         _show(found, eval_set)
-    ctx.exit(_BAD_DATA if found.faults else 0)
+    if found.n_faults:
+        ctx.exit(_BAD_DATA)
+    check_rules(cases.load_cases(eval_set))
 
 
 def _show(found: Check, eval_set: Path) -> None:

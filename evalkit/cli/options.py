@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,9 +24,11 @@ __all__ = [
     "by_option",
     "digest_of",
     "each",
+    "manual_option",
     "places",
     "run_argument",
     "say",
+    "settled",
     "show",
     "target_spec",
 ]
@@ -35,6 +39,11 @@ _SECRETS = ("password", "token", "secret", "api_key", "apikey", "authorization")
 
 run_argument = click.argument("run", metavar="RUN")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+manual_option = click.option(
+    "--manual",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A per_sample.csv with scores that people set, in columns <metric>_manual.",
+)
 by_option = click.option(
     "--by", multiple=True, metavar="FIELD", help="Slice by this field too (difficulty, tags, …); repeatable."
 )
@@ -64,35 +73,52 @@ def each(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Comm
     return add
 
 
-def digest_of(run: str, *, runs_dir: Path, by: Iterable[str] = ()) -> Digest:
-    """The run that a person named (path, id or `latest`), scored by every built-in metric."""
+def digest_of(run: str, *, runs_dir: Path, by: Iterable[str] = (), manual: Path | None = None) -> Digest:
+    """The run that a person named (path, id or `latest`), held against its rules, scored by every metric.
+
+    `manual` is a table with scores that people set.
+    """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
-    from evalkit.engines.local import DEFAULT, local  # noqa: PLC0415
-    from evalkit.records import Records  # noqa: PLC0415
+    from evalkit.engines.overrides import read_manual  # noqa: PLC0415
+    from evalkit.engines.scored import scored  # noqa: PLC0415
     from evalkit.report.digest import Run, digest  # noqa: PLC0415
 
-    path = runs.find(run, runs_dir)
-    records = Records.of(path)
-    results = local(records, metrics=DEFAULT)
-    return digest(Run(path.stem, records, results, runs.manifest(path)), by=tuple(by))
+    by_hand = read_manual(manual) if manual else {}
+    return digest(Run(*scored(runs.find(run, runs_dir), manual=by_hand)), by=tuple(by))
 
 
 def target_spec(name: str, settings: Iterable[str]) -> Spec:
     """The target and its parameters from `--target NAME --set KEY=VALUE`; values are JSON, else text."""
     from evalkit.registry import Spec  # noqa: PLC0415
 
+    if ":" in name:  # a person's own module, which stands where they are
+        sys.path.insert(0, str(Path.cwd()))
     params: dict[str, Any] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:
             raise UsageError(f"--set: found {setting!r}, wanted KEY=VALUE.")
-        if any(secret in key.lower() for secret in _SECRETS):
+        if _is_secret(key):
             raise UsageError(
                 f"--set {key}: a secret on the command line can be read by everybody on the machine; "
                 "put it into the environment instead (docs/cli.md names the variables)."
             )
         params[key] = _value(value)
     return Spec(name, params)
+
+
+def settled(bound: Callable[..., Any]) -> dict[str, Any]:
+    """Every parameter of a bound target as it will be used, but for those that are secret."""
+    parameters = inspect.signature(bound).parameters.values()
+    return {
+        parameter.name: parameter.default
+        for parameter in parameters
+        if parameter.kind is parameter.KEYWORD_ONLY and not _is_secret(parameter.name)
+    }
+
+
+def _is_secret(name: str) -> bool:
+    return any(secret in name.lower() for secret in _SECRETS)
 
 
 def _value(text: str) -> Any:

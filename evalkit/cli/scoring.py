@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalkit.cli.options import as_json, by_option, digest_of, places, run_argument, say, show
+from evalkit.cli.options import as_json, by_option, digest_of, manual_option, places, run_argument, say, show
 
 if TYPE_CHECKING:
     from evalkit.report.build import Written
@@ -18,10 +18,17 @@ __all__ = ["report", "score"]
 @click.command()
 @click.argument("runs", metavar="RUN…", nargs=-1, required=True)
 @by_option
+@manual_option
 @places
 @as_json
 def score(
-    *, runs: tuple[str, ...], by: tuple[str, ...], runs_dir: Path, reports_dir: Path, as_json: bool
+    *,
+    runs: tuple[str, ...],
+    by: tuple[str, ...],
+    manual: Path | None,
+    runs_dir: Path,
+    reports_dir: Path,
+    as_json: bool,
 ) -> None:
     """Compute every metric of the named runs and write the tables to reports/<run_id>/.
 
@@ -30,12 +37,13 @@ def score(
     \b
     evalkit score latest
     evalkit score runs/nightly.jsonl --by difficulty --by tags
+    evalkit score latest --manual reports/nightly/per_sample.csv
     """
     from evalkit.report.build import score_run  # noqa: PLC0415 - heavy imports wait for the command
 
     told = []
     for run in runs:
-        digest = digest_of(run, runs_dir=runs_dir, by=by)
+        digest = digest_of(run, runs_dir=runs_dir, by=by, manual=manual)
         written = score_run(digest, reports_dir / digest.run.run_id)
         told.append(written.summary)
         if not as_json:
@@ -47,6 +55,7 @@ def score(
 @click.command()
 @run_argument
 @by_option
+@manual_option
 @click.option(
     "--mask-pii", is_flag=True, help="Hide phone numbers, identity numbers and mail names in the pages."
 )
@@ -59,6 +68,7 @@ def report(
     *,
     run: str,
     by: tuple[str, ...],
+    manual: Path | None,
     mask_pii: bool,
     csv_raw: bool,
     runs_dir: Path,
@@ -74,7 +84,7 @@ def report(
     from evalkit.report.build import report_run  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report.terminal import summary_view  # noqa: PLC0415
 
-    digest = digest_of(run, runs_dir=runs_dir, by=by)
+    digest = digest_of(run, runs_dir=runs_dir, by=by, manual=manual)
     written = report_run(digest, reports_dir / digest.run.run_id, mask_pii=mask_pii, csv_raw=csv_raw)
     if as_json:
         say(written.summary)

@@ -7,7 +7,7 @@ empty. Durations are milliseconds of a monotonic clock, times of day are UTC and
 
 from __future__ import annotations
 
-from evalkit.contracts.case import Case, Expectation, RuleSpec, SlotSpec, StepSpec
+from evalkit.contracts.case import Case, Expectation, Layer, RuleSpec, SlotSpec, StepSpec
 from evalkit.contracts.observation import (
     AnswerStatus,
     Attempt,
@@ -32,6 +32,7 @@ __all__ = [
     "EvidenceStatus",
     "Expectation",
     "Judgement",
+    "Layer",
     "Manifest",
     "Mean",
     "MetricResult",

@@ -18,7 +18,10 @@ from evalkit.contracts.values import (
     ToolCall,
 )
 
-__all__ = ["Case", "Expectation", "RuleSpec", "SlotSpec", "StepSpec"]
+__all__ = ["Case", "Expectation", "Layer", "RuleSpec", "SlotSpec", "StepSpec"]
+
+Layer = Literal["intent", "completion"]
+"""The layers of an outcome that a rule can tell: was the intent understood, how much of the task was done."""
 
 
 def _user_text(message: object) -> object:
@@ -79,8 +82,10 @@ class RuleSpec(Frozen):
     """The rule's wire name."""
     params: Annotated[dict[str, JsonValue], NullAsNoKeys] = Field(default_factory=dict)
     """The rule's parameters."""
-    weight: float = Field(default=1.0, ge=0)
+    weight: float = Field(default=1.0, gt=0)
     """Its weight among the other rules, where `rule_logic` is `weighted`."""
+    layer: Layer | None = None
+    """What of the outcome its verdict tells; `intent_classification` and `task_completion` tell theirs unasked."""
 
 
 class Expectation(Frozen):

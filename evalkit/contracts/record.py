@@ -29,6 +29,10 @@ class EvalRecord(Observation, Case):
     """When the case was begun, in UTC."""
     verdicts: Annotated[tuple[Verdict, ...], NullAsEmpty] = ()
     """What the rules say of it; empty where none was asked."""
+    rules_passed: bool | None = None
+    """Whether the rules hold in all, by the case's logic; null: undecided, or none was asked."""
+    rules_decided_by: str = ""
+    """The verdicts that decided so, or that left it undecided."""
     judgements: Annotated[dict[str, Judgement], NullAsNoKeys] = Field(default_factory=dict)
     """What a judge says of it, by the name of the question."""
 
@@ -63,6 +67,8 @@ class Manifest(Frozen):
     """The name of the target."""
     target_config: Settings = Field(default_factory=dict)
     """The target's configuration, as far as it is public: never a secret."""
+    intent_parents: dict[str, str] = Field(default_factory=dict)
+    """The first-level label of each second-level label, as the taxonomy had it; empty without a taxonomy."""
     evalkit_version: str
     """The version of evalkit that made the run."""
     started_at: datetime

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
+from evalkit.contracts.case import Layer
 from evalkit.contracts.observation import Usage
 from evalkit.contracts.values import Frozen, NullAsNoKeys
 
@@ -43,6 +44,8 @@ class Verdict(Frozen):
     """Its weight among the other rules, where they are weighed."""
     hard: bool = False
     """Whether failing it fails the case whatever the other rules say."""
+    layer: Layer | None = None
+    """What of the outcome it tells, besides whether the rules hold."""
 
 
 class Question(Frozen):
@@ -63,6 +66,8 @@ class Question(Frozen):
     """The labels of which exactly one is to be chosen, each with its meaning."""
     items: Texts = Field(default_factory=dict)
     """What is true or not of the material: each name with its statement."""
+    lists: Texts = Field(default_factory=dict)
+    """What to list from the material: each name with what belongs on the list."""
 
 
 class Judgement(Frozen):
@@ -75,7 +80,7 @@ class Judgement(Frozen):
     reason: str = ""
     """Why, in the judge's words; or why there is no verdict."""
     detail: Detail = Field(default_factory=dict)
-    """`dimensions`: grade by name, from 0 to 10; `items`: true or false by name; and whatever else was said."""
+    """By name: grades from 0 to 10 in `dimensions`, true or false in `items`, texts in `lists`; and what else was said."""
     status: Literal["ok", "judge_error", "judge_refused", "over_budget"] = "ok"
     """Whether there is a verdict, and why there is none."""
     judge: str = ""

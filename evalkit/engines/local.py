@@ -12,7 +12,20 @@ from evalkit.registry import Spec, bind
 
 __all__ = ["DEFAULT", "local"]
 
-DEFAULT = tuple(Spec(name) for name in ("intent", "retrieval", "behavior", "completion", "tools", "latency"))
+DEFAULT = tuple(
+    Spec(name)
+    for name in (
+        "intent",
+        "retrieval",
+        "behavior",
+        "completion",
+        "tools",
+        "latency",
+        "outcome",
+        "passes",
+        "judged",
+    )
+)
 """All metric families of this package, each with its own defaults."""
 
 

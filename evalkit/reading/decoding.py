@@ -30,14 +30,14 @@ _SHOWN = 80
 
 def decode(raw: bytes) -> dict[str, Any]:
     """The JSON object in `raw`; ValueError(found, wanted) where there is none, or not one alone."""
-    value = json_value(raw)
+    value = json_value(raw, wanted="one JSON object")
     if not isinstance(value, dict):
         name = _JSON_NAMES.get(type(value).__name__, "number")
         raise ValueError(f"a JSON {name}", "a JSON object")  # noqa: TRY004 - one kind for all refusals
     return value
 
 
-def json_value(raw: bytes) -> Any:
+def json_value(raw: bytes, *, wanted: str = "one JSON value") -> Any:
     """The JSON value in `raw`; ValueError(found, wanted) where there is none, or not one alone."""
     text = _text(raw)
     if too_deep(text):
@@ -47,7 +47,7 @@ def json_value(raw: bytes) -> Any:
             text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_int, parse_float=_float
         )
     except json.JSONDecodeError as error:
-        raise ValueError(f"{error.msg} at column {error.colno}", "one JSON value") from None
+        raise ValueError(f"{error.msg} at column {error.colno}", wanted) from None
 
 
 def too_deep(text: str) -> bool:

@@ -5,13 +5,13 @@ A baseline is a file of its own, `eval_sets/baselines/<name>.json`: it moves whe
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from evalkit import runs
 from evalkit.contracts import Manifest
-from evalkit.engines.local import DEFAULT, local
+from evalkit.engines.scored import scored
 from evalkit.errors import Incomplete, NoInput
-from evalkit.records import Records
 from evalkit.report.snapshot import Snapshot, from_json, snapshot, to_json
 from evalkit.writing import replace
 
@@ -21,14 +21,15 @@ FOLDER = Path("eval_sets") / "baselines"
 _END = ".json"
 
 
-def load(path: Path) -> Snapshot:
+def load(path: Path, *, metrics: Collection[str] | None = None) -> Snapshot:
     """The snapshot at `path`: a baseline's `.json`, or the records of a run, scored by every built-in metric.
 
+    With `metrics` no more families of them are worked out than it takes to have those.
     NoInput where there is no such file, BadData where it does not hold.
     """
     if path.suffix != _END:
-        records = Records.of(path)
-        return snapshot(records, local(records, metrics=DEFAULT), runs.manifest(path))
+        run = scored(path, wanted=metrics)
+        return snapshot(run.records, run.results, run.manifest)
     try:
         return from_json(path.read_bytes(), path=str(path))
     except FileNotFoundError:

@@ -6,6 +6,7 @@ ten times does not make ten questions of it.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,9 +17,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evalkit.planning import cases_for_difference, detectable_difference, smallest_p
+from evalkit.report.paired import mean_move, p_value
 from evalkit.report.pairs import Pairs
 from evalkit.report.snapshot import MetricFacts
-from evalkit.stats import DRAWS, FLIP_DRAWS, bootstrap, mcnemar, sign_flip, wilson
+from evalkit.stats import DRAWS, FLIP_DRAWS
 
 __all__ = ["Change", "Direction", "Effort", "changes"]
 
@@ -30,7 +32,6 @@ SLACK = 1e-12
 FEWEST = 6
 """So many cases must move before a two-sided test at 5 % can decide: 2 ** (1 - 6) is under 0.05."""
 
-_DRAWN = 1_000_000
 _FLIPS_TO_SUSPECT = 3
 
 
@@ -41,7 +42,7 @@ class Change:
     `bounded`: every score of the metric lies in 0–1. `n_common` samples count in both runs, `n_cases` cases have them, `lost` samples count in the base alone.
     `ci_low` and `ci_high` bound run minus base (95 %, paired bootstrap over cases; never of zero width; null
     where the data set no bounds). `worse` and `better` are the cases that moved so, `fallible` those that
-    could get worse, `spread` the share that moved (for what is no rate: the variance of the moves). `p` is
+    could get worse, `evidence` is a hash of which cases moved and how, `spread` the share that moved (for what is no rate: the variance of the moves). `p` is
     two-sided: exact McNemar for rates, sign flips for the rest; `q` is Benjamini–Hochberg over all changes,
     `p_holm` Holm over those that could be decided at all, null for the others. `suspect`: most of the
     cases that could fall did, but they are too few to decide. The verdict comes with its reason in words.
@@ -63,6 +64,7 @@ class Change:
     better: int
     fallible: int
     spread: float
+    evidence: str
     p: float | None
     q: float | None = None
     p_holm: float | None = None
@@ -120,12 +122,20 @@ class Effort:
 
 
 class _Cases(NamedTuple):
-    """Scores by case: means of the repeats that count in both runs, (cases,), and samples behind them."""
+    """Scores by case: means of the repeats that count in both runs, (cases,), and samples behind them.
+
+    `place` numbers the cases of the whole comparison, whichever of them are here.
+    """
 
     base: Floats
     run: Floats
     samples: NDArray[np.int64]
     lost: NDArray[np.int64]
+    place: NDArray[np.int64]
+
+    def of(self, rows: list[int]) -> _Cases:
+        """Some of the cases."""
+        return _Cases(self.base[rows], self.run[rows], self.samples[rows], self.lost[rows], self.place[rows])
 
 
 class _Metric(NamedTuple):
@@ -144,12 +154,21 @@ def changes(
     cases = _by_case(pairs, metric, codes)
     of = _Metric(metric, facts, _bounded(pairs, metric))
     yield _change(cases, of, place=(OVERALL, ""), effort=effort)
-    labels = pairs.base.iloc[np.unique(codes, return_index=True)[1]].reset_index(drop=True)
+    first = np.unique(codes, return_index=True)[1]
     for dimension in dimensions:
-        for label, rows in labels.groupby(dimension).indices.items():
-            part = _Cases(cases.base[rows], cases.run[rows], cases.samples[rows], cases.lost[rows])
+        for label, rows in _slices(pairs.base[dimension].iloc[first].to_list()).items():
+            part = cases.of(rows)
             if part.samples.any() or part.lost.any():
-                yield _change(part, of, place=(dimension, str(label)), effort=effort)
+                yield _change(part, of, place=(dimension, label), effort=effort)
+
+
+def _slices(labels: Sequence[str | None]) -> dict[str, list[int]]:
+    """The rows of each label, labels sorted; a row without one is in no slice."""
+    rows: dict[str, list[int]] = {}
+    for row, label in enumerate(labels):
+        if label is not None:
+            rows.setdefault(label, []).append(row)
+    return {label: rows[label] for label in sorted(rows)}
 
 
 def _by_case(pairs: Pairs, metric: str, codes: NDArray[np.intp]) -> _Cases:
@@ -161,12 +180,13 @@ def _by_case(pairs: Pairs, metric: str, codes: NDArray[np.intp]) -> _Cases:
     base_sum, run_sum = (
         np.bincount(codes[both], weights=column[both], minlength=size) for column in (before, after)
     )
-    return _Cases(base_sum / np.maximum(n, 1), run_sum / np.maximum(n, 1), n, lost)
+    return _Cases(base_sum / np.maximum(n, 1), run_sum / np.maximum(n, 1), n, lost, np.arange(size))
 
 
 def _bounded(pairs: Pairs, metric: str) -> bool:
-    scores = pd.concat([pairs.base[metric], pairs.run[metric]]).dropna()
-    return bool(scores.between(0, 1).all())
+    scores = np.concatenate([pairs.base[metric].to_numpy(), pairs.run[metric].to_numpy()])
+    counted = scores[~np.isnan(scores)]
+    return bool(np.all((counted >= 0) & (counted <= 1)))
 
 
 def _change(cases: _Cases, metric: _Metric, *, place: tuple[str, str], effort: Effort) -> Change:
@@ -176,7 +196,7 @@ def _change(cases: _Cases, metric: _Metric, *, place: tuple[str, str], effort: E
     moved = after - before
     moved[np.abs(moved) <= SLACK] = 0.0
     gain = -moved if facts.lower_is_better else moved
-    low, high = _interval(moved, bounded=metric.bounded, draws=effort.draws)
+    low, high = mean_move(moved, bounded=metric.bounded, draws=effort.draws)
     return Change(
         metric=metric.name,
         dimension=place[0],
@@ -192,28 +212,27 @@ def _change(cases: _Cases, metric: _Metric, *, place: tuple[str, str], effort: E
         ci_high=high,
         worse=int(np.count_nonzero(gain < 0)),
         better=int(np.count_nonzero(gain > 0)),
-        p=_p(moved, facts, effort.flips) if len(moved) else None,
+        p=p_value(moved, is_rate=facts.is_rate, flips=effort.flips) if len(moved) else None,
         spread=_spread(moved, facts),
         fallible=_fallible(before, facts),
+        evidence=_evidence(cases.place[counted], gain),
     )
+
+
+def _evidence(place: NDArray[np.int64], gain: Floats) -> str:
+    moved = gain != 0
+    return hashlib.blake2b(place[moved].tobytes() + gain[moved].tobytes(), digest_size=16).hexdigest()
 
 
 def _mean(values: Floats) -> float | None:
     return math.fsum(values) / len(values) if len(values) else None
 
 
-def _p(moved: Floats, facts: MetricFacts, flips: int) -> float:
-    sizes = np.abs(moved)
-    if facts.is_rate and np.all((sizes == 0) | (sizes == 1)):
-        return mcnemar(int(np.count_nonzero(moved < 0)), int(np.count_nonzero(moved > 0)))
-    return sign_flip(moved, draws=flips)
-
-
 def _spread(moved: Floats, facts: MetricFacts) -> float:
     """The share of cases that moved for rates, the variance of their moves for the rest."""
     if not len(moved):
         return 0.0
-    return float(np.mean(moved != 0) if facts.is_rate else np.var(moved))
+    return float(np.mean(moved != 0) if facts.is_rate else np.var(np.sort(moved)))
 
 
 def _fallible(before: Floats, facts: MetricFacts) -> int:
@@ -221,34 +240,3 @@ def _fallible(before: Floats, facts: MetricFacts) -> int:
     if not facts.is_rate:
         return len(before)
     return int(np.count_nonzero(before < 1 if facts.lower_is_better else before > 0))
-
-
-def _interval(moved: Floats, *, bounded: bool, draws: int) -> tuple[float | None, float | None]:
-    """The interval of the mean move: mirrored where the moves are, whatever is drawn.
-
-    Where all cases moved alike the data show no spread. Then, for scores between 0 and 1, Wilson bounds the
-    share of cases that would move like that, and the others are taken to move as far as they can.
-    """
-    if not len(moved):
-        return None, None
-    mirror = _falling(moved)
-    enough = min(draws, max(1_000, _DRAWN // len(moved)))
-    interval = bootstrap(-moved if mirror else moved, draws=enough)
-    if not np.isnan(interval.low):
-        low, high = float(interval.low), float(interval.high)
-        return (0.0 - high, 0.0 - low) if mirror else (low, high)
-    if not bounded:
-        return None, None
-    alike = float(wilson(len(moved), len(moved)).low)
-    middle, rest = float(moved[0]) * alike, 1 - alike
-    return max(-1.0, middle - rest), min(1.0, middle + rest)
-
-
-def _falling(moved: Floats) -> bool:
-    """Which way round the moves are drawn: one of the two for a set of moves and its mirror image."""
-    total = math.fsum(moved)
-    if total:
-        return total < 0
-    up, down = np.sort(moved), np.sort(-moved)
-    differs = np.flatnonzero(up != down)
-    return bool(len(differs) and up[differs[0]] < down[differs[0]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from evalkit.contracts import Manifest, MetricResult
@@ -37,12 +37,16 @@ MAIN = "intent_top1"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What is reported on: the records, what was measured of them, and the manifest where there is one."""
+    """What is reported on: the records, what was measured of them, and the manifest where there is one.
+
+    `overridden` counts the scores that people set in place of the measured ones, by metric.
+    """
 
     run_id: str
     records: Records
     results: Sequence[MetricResult]
     manifest: Manifest | None = None
+    overridden: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

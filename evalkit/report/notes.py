@@ -16,7 +16,8 @@ SHOWN = 3
 def notes(digest: Digest) -> list[str]:
     """One sentence for each oddity of the run, most far-reaching first; none for a run without any."""
     run = digest.run
-    return [*_state(digest), *_file(run.records), *_labels(run.records), *_repeats(run.records)]
+    parents = run.manifest.intent_parents if run.manifest else {}
+    return [*_state(digest), *_file(run.records), *_labels(run.records, parents)]
 
 
 def _state(digest: Digest) -> Iterator[str]:
@@ -37,12 +38,12 @@ def _file(records: Records) -> Iterator[str]:
         yield f"{records.torn} torn line at the end of the file was left out."
 
 
-def _labels(records: Records) -> Iterator[str]:
+def _labels(records: Records, parents: Mapping[str, str]) -> Iterator[str]:
     missed = near_misses(records)
     if missed:
         pairs = {f"{pair.gold} / {pair.predicted}": pair.n for pair in missed}
         yield f"Labels that look the same but are not, counted as wrong: {_listed(pairs)}."
-    unknown = unknown_parents(records)
+    unknown = unknown_parents(records, parents=parents or None)
     if unknown:
         yield f"Predicted labels whose first level is unknown, counted as wrong there: {_listed(unknown)}."
 
@@ -51,8 +52,3 @@ def _listed(counts: Mapping[str, int]) -> str:
     shown = [f"{name} ({n})" for name, n in list(counts.items())[:SHOWN]]
     more = [f"{len(counts) - SHOWN} more"] if len(counts) > SHOWN else []
     return ", ".join(shown + more)
-
-
-def _repeats(records: Records) -> Iterator[str]:
-    if any(record.repeat for record in records):
-        yield "Cases were asked more than once; the intervals take the repeats as independent and are too narrow."

@@ -58,8 +58,12 @@ SLICES: pa.Schema = pa.schema(
         _given("n_total", _WHOLE, "Samples with that label."),
         _given("n_counted", _WHOLE, "Those of them that the metric counts."),
         _maybe("mean", _REAL, "Mean score of the counted samples; null where nothing was counted."),
-        _maybe("ci_low", _REAL, "Lower end of the 95 % Wilson interval; null for what is not a rate."),
-        _maybe("ci_high", _REAL, "Upper end of the 95 % Wilson interval; null for what is not a rate."),
+        _maybe(
+            "ci_low",
+            _REAL,
+            "Lower end of the 95 % interval: Wilson for rates, bootstrap for others; null where unknown.",
+        ),
+        _maybe("ci_high", _REAL, "Upper end of the same interval."),
         _given("lower_is_better", _FLAG, "Whether a smaller mean is the better one."),
         _given("signature", _TEXT, "Metric, version, eval set, parameters: only equal ones may be compared."),
         _given(

@@ -26,8 +26,8 @@ __all__ = [
     "whole",
 ]
 
-T = TypeVar("T")
-Reader: TypeAlias = Callable[[str, Any], T]
+_T = TypeVar("_T")
+Reader: TypeAlias = Callable[[str, Any], _T]
 _SHOWN = 80
 
 
@@ -45,17 +45,17 @@ def table(
     return {key: readers[key](f"{where}.{key}", item) for key, item in found.items()}
 
 
-def mapping(reader: Reader[T]) -> Reader[dict[str, T]]:
+def mapping(reader: Reader[_T]) -> Reader[dict[str, _T]]:
     """A table with any keys, whose values `reader` reads."""
     return lambda where, value: {
         key: reader(f"{where}.{key}", item) for key, item in _table(where, value).items()
     }
 
 
-def many(reader: Reader[T]) -> Reader[tuple[T, ...]]:
+def many(reader: Reader[_T]) -> Reader[tuple[_T, ...]]:
     """A list whose items `reader` reads; no item twice."""
 
-    def read(where: str, value: Any) -> tuple[T, ...]:
+    def read(where: str, value: Any) -> tuple[_T, ...]:
         if not isinstance(value, list):
             _refuse(where, value, "a list")
         items = tuple(reader(f"{where}[{place}]", item) for place, item in enumerate(value))
@@ -115,7 +115,7 @@ def one_of(*choices: str) -> Reader[str]:
     return lambda where, value: value if value in choices else _unknown(where, value, choices)
 
 
-def any_of(reader: Reader[T], choices: Collection[str]) -> Reader[dict[str, T]]:
+def any_of(reader: Reader[_T], choices: Collection[str]) -> Reader[dict[str, _T]]:
     """A table whose keys are among these words; UnknownName names the nearest."""
     return lambda where, value: table(where, value, dict.fromkeys(choices, reader))
 

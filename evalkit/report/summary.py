@@ -26,6 +26,7 @@ def summary(digest: Digest, *, files: Iterable[str]) -> dict[str, Any]:
         "run": _run(digest),
         "metrics": [_plain(asdict(figure)) for figure in digest.overall],
         "macro": _macro(digest),
+        "overridden": dict(digest.run.overridden),
         "worst_intents": [_worst(row) for row in digest.worst_intents[:SHOWN]],
         "confusions": [_plain(row) for row in found.confusions.to_pylist()[:SHOWN]],
         "latency": [_plain(row) for row in found.latency.to_pylist()],
@@ -104,6 +105,9 @@ def state(run: Run) -> str:
 def facts(run: Run) -> list[tuple[str, str]]:
     """What is known of the run, as pairs of a name and a text, in the order in which to show them."""
     pairs = [("state", state(run)), ("samples", str(len(run.records)))]
+    if run.overridden:
+        told = ", ".join(f"{n} of {metric}" for metric, n in run.overridden.items())
+        pairs.append(("overridden by hand", told))
     return pairs + (_manifest_facts(run.manifest) if run.manifest else [])
 
 

@@ -7,6 +7,7 @@ again by grouping the one by a label and averaging.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +21,8 @@ from evalkit.metrics.latency import Latency
 from evalkit.records import Records
 from evalkit.report.schemas import CONFUSIONS, LATENCY, SAMPLES, SLICES, samples_schema
 from evalkit.report.text import storable
-from evalkit.slices import PerSample, Scores, Tally, tally
-from evalkit.stats import wilson
+from evalkit.slices import PerSample, Scores, Tally, counted_rows, tally
+from evalkit.stats import mean_interval
 
 __all__ = [
     "Tables",
@@ -132,8 +133,8 @@ def slices(
     rows = [
         {"run_id": storable(run_id), "metric": result.name, "dimension": dimension, **row}
         for result in results
-        for dimension, column in ((OVERALL, None), *((name, name) for name in dimensions))
-        for row in _slice_rows(result, tally(records, scores(records, result), by=column), eval_set_sha256)
+        for dimension, by_column in ((OVERALL, None), *((name, name) for name in dimensions))
+        for row in _slice_rows(records, result, by=by_column, sha256=eval_set_sha256)
     ]
     return pa.Table.from_pylist(rows, schema=SLICES)
 
@@ -145,22 +146,45 @@ def _refuse_unknown(records: Records, fields: Sequence[str]) -> None:
             raise UnknownName("field to slice by", field, known)
 
 
-def _slice_rows(result: MetricResult, sums: Tally, sha256: str | None) -> Iterator[dict[str, Any]]:
-    low, high = wilson(sums.total, sums.n_counted) if result.is_rate else (None, None)
+def _slice_rows(
+    records: Records, result: MetricResult, *, by: str | None, sha256: str | None
+) -> Iterator[dict[str, Any]]:
+    column = scores(records, result)
+    sums = tally(records, column, by=by)
     worst = _worst_case(result, sums)
-    for row, label in enumerate(sums.labels):
+    members = counted_rows(records, column, by=by)
+    for row, (label, counted) in enumerate(zip(sums.labels, members, strict=True)):
+        low, high = _interval(records, result, column.values, counted)
         yield {
             "slice": storable(label),
             "n_total": int(sums.n_total[row]),
             "n_counted": int(sums.n_counted[row]),
             "mean": _number(sums.means, row),
-            "ci_low": _number(low, row),
-            "ci_high": _number(high, row),
+            "ci_low": low,
+            "ci_high": high,
             "lower_is_better": result.lower_is_better,
             "signature": signature(result, eval_set_sha256=sha256),
             "is_pct": result.is_pct,
             "worst_case": _number(worst, row),
         }
+
+
+def _interval(
+    records: Records, result: MetricResult, values: NDArray[np.float64], counted: NDArray[np.int64]
+) -> tuple[float | None, float | None]:
+    """The interval of the mean of the counted rows; the repeats of a case are drawn together."""
+    (cases,) = records.codes("sample_id")
+    return _mean_interval(values[counted].tobytes(), cases[counted].tobytes(), is_rate=result.is_rate)
+
+
+@lru_cache(maxsize=4096)
+def _mean_interval(values: bytes, cases: bytes, *, is_rate: bool) -> tuple[float | None, float | None]:
+    """Many metrics give the same column (precision@1, hit@1, mrr@1, …): each is drawn once."""
+    return mean_interval(
+        np.frombuffer(values, dtype=np.float64),
+        is_rate=is_rate,
+        clusters=np.frombuffer(cases, dtype=np.int32),
+    )
 
 
 def _worst_case(result: MetricResult, sums: Tally) -> NDArray[np.float64] | None:
@@ -182,11 +206,12 @@ def _number(column: NDArray[np.float64] | None, row: int) -> float | None:
 def signature(
     result: MetricResult, *, eval_set_sha256: str | None, params: Mapping[str, object] | None = None
 ) -> str:
-    """What must be equal for two numbers to be compared: `metric|v1|set:<sha12>|name=value…`.
+    """What must be equal for two numbers to be compared: `metric|v1|set:<sha12>|name=value…`, and who judged.
 
     An unknown eval set is `set:?`, which equals nothing.
     """
     parts = [result.name, f"v{result.version}", f"set:{(eval_set_sha256 or '?')[:12]}"]
+    parts += [f"judge:{result.judge}"] if result.judge else []
     return "|".join(parts + [f"{name}={value}" for name, value in sorted((params or {}).items())])
 
 

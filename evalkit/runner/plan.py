@@ -29,7 +29,7 @@ class Plan:
     Without `run_id` a new one is made. `eval_set` says where the cases come from, `eval_set_sha256` is the
     hash of that file and `eval_set_cases` how many are in it, asked or not; without them the cases that are
     asked are hashed and counted. `target`, `target_config` (public
-    values only: they are stored) and `selection` (what chose the cases) go into the manifest. `rate` is in
+    values only: they are stored) `selection` (what chose the cases) and `intent_parents` (the taxonomy's) go into the manifest. `rate` is in
     cases per second: each case then has its time, whatever the others do, as far as `concurrency` lets it.
     `resume` goes on with a run that is there; `retry_errors` asks anew what failed in it. `grace_s` is how
     long cases in flight may take after the first interrupt.
@@ -43,6 +43,7 @@ class Plan:
     target: str | None = None
     target_config: Mapping[str, Any] = field(default_factory=dict)
     selection: Mapping[str, Any] = field(default_factory=dict)
+    intent_parents: Mapping[str, str] = field(default_factory=dict)
     concurrency: int = 8
     repeat: int = 1
     rate: float | None = None
@@ -99,6 +100,7 @@ def promised(run_id: str, cases: Sequence[Case], plan: Plan) -> Manifest:
         eval_set_sha256=plan.eval_set_sha256 or _sha256(cases),
         target=plan.target or "unnamed",
         target_config=dict(plan.target_config),
+        intent_parents=dict(plan.intent_parents),
         evalkit_version=__version__,
         started_at=datetime.now(UTC),
         cases=len(cases) if plan.eval_set_cases is None else plan.eval_set_cases,

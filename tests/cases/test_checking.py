@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from evalkit.cases import Check, SummaryRow, check
+from evalkit.cases import Check, SummaryRow, check, parents_beside
 from evalkit.errors import BadData, NoInput
 
 Held = Callable[..., Check]
@@ -108,7 +108,7 @@ def test_a_good_set_has_no_faults_and_no_warnings(held: Held, beside: Path) -> N
 def test_all_lines_that_do_not_hold_are_named(held: Held) -> None:
     found = held(case(1), b"{bad", {"query": "x"}, case(2, tags="vip", difficulty=3), b"", b"[]")
     assert told(found) == [
-        "2: line: found Expecting property name enclosed in double quotes at column 2, wanted one JSON value",
+        "2: line: found Expecting property name enclosed in double quotes at column 2, wanted one JSON object",
         "3: sample_id: found nothing, wanted a value",
         "4: difficulty: found 3, wanted a valid string",
         "4: tags: found 'vip', wanted a list",
@@ -222,6 +222,11 @@ def test_documents_that_the_catalogue_lacks_are_named(held: Held, beside: Path, 
     assert told(found) == [
         f"2: {field}: found 'GONE' in 2 cases, lines 2, 3, wanted a document of the catalogue"
     ]
+
+
+def test_the_parents_of_labels_are_those_of_the_taxonomy_beside(beside: Path) -> None:
+    assert parents_beside(beside / "set.jsonl")["CHAT_问候"] == "闲聊"
+    assert parents_beside(beside / "elsewhere" / "set.jsonl") == {}
 
 
 def test_an_empty_catalogue_knows_no_document(held: Held, tmp_path: Path) -> None:

@@ -74,6 +74,16 @@ def test_the_index_is_that_of_jaccard() -> None:
     assert near_duplicates(["abcdefgh", "abcdefgx"], threshold=0.76) == []
 
 
+@pytest.mark.parametrize("bigrams", [20, 40, 60, 100])
+@pytest.mark.parametrize("percent", [55, 60, 75, 85, 95])
+def test_a_pair_at_the_very_threshold_is_found(bigrams: int, percent: int) -> None:
+    """The second text is the beginning of the first: so many of its bigrams, and no other."""
+    chars = "".join(chr(0x4E00 + place) for place in range(bigrams + 1))
+    part = chars[: bigrams * percent // 100 + 1]
+    assert near_duplicates([chars, part], threshold=percent / 100) == [Pair(0, 1, percent / 100)]
+    assert near_duplicates([chars, part[:-1]], threshold=percent / 100) == []
+
+
 @pytest.mark.parametrize("texts", [[], [""], ["", ""], ["？", "！"], ["退", "换"]], ids=str)
 def test_nothing_is_like_nothing(texts: list[str]) -> None:
     assert near_duplicates(texts) == []

@@ -296,7 +296,9 @@ def test_every_writing_of_a_day_is_that_day(days: int) -> None:
         assert read("date", text) == [day.isoformat()], text
 
 
-@pytest.mark.parametrize("piece", ["一", "1", "1 ", "one ", "twenty ", "1元", "1-", "a@", "月", "省", "我叫", "点"])
+@pytest.mark.parametrize(
+    "piece", ["一", "1", "1 ", "one ", "twenty ", "1元", "1-", "a@", "月", "省", "我叫", "点"]
+)
 def test_no_text_is_slow_to_read(piece: str) -> None:
     """The readers' own patterns take about linear time: ten thousand repeats of a piece, all types."""
     text = plain(piece * 10_000).text

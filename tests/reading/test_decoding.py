@@ -33,17 +33,17 @@ def refusal(raw: bytes) -> tuple[str, str]:
         pytest.param(b'{"a":-1e400}', "the number -1e400", "a finite number", id="-1e400"),
         pytest.param(b'{"id":1,"id":2}', "the key 'id' twice", "each key once", id="duplicate key"),
         pytest.param(b'{"a":[{"x":1,"y":2,"x":1}]}', "the key 'x' twice", "each key once", id="nested key"),
-        pytest.param(b'{"a":1}{"b":2}', "Extra data at column 8", "one JSON value", id="two objects"),
-        pytest.param(b'{"a":2}TRAILER', "Extra data at column 8", "one JSON value", id="trailer"),
+        pytest.param(b'{"a":1}{"b":2}', "Extra data at column 8", "one JSON object", id="two objects"),
+        pytest.param(b'{"a":2}TRAILER', "Extra data at column 8", "one JSON object", id="trailer"),
         pytest.param(b"[1,2]", "a JSON array", "a JSON object", id="array"),
         pytest.param(b'"x"', "a JSON string", "a JSON object", id="string"),
         pytest.param(b"3", "a JSON number", "a JSON object", id="integer"),
         pytest.param(b"3.5", "a JSON number", "a JSON object", id="fraction"),
         pytest.param(b"true", "a JSON boolean", "a JSON object", id="boolean"),
         pytest.param(b"null", "a JSON null", "a JSON object", id="null"),
-        pytest.param(b"", "Expecting value at column 1", "one JSON value", id="nothing"),
+        pytest.param(b"", "Expecting value at column 1", "one JSON object", id="nothing"),
         pytest.param(
-            b'{"a":"\x01"}', "Invalid control character at at column 7", "one JSON value", id="control"
+            b'{"a":"\x01"}', "Invalid control character at at column 7", "one JSON object", id="control"
         ),
         pytest.param(b"\xff\xfe{\x00}\x00", "a UTF-16 byte order mark", "UTF-8 text", id="UTF-16 LE"),
         pytest.param(b"\xfe\xff\x00{\x00}", "a UTF-16 byte order mark", "UTF-8 text", id="UTF-16 BE"),
@@ -134,7 +134,7 @@ def test_the_depth_is_that_of_the_value(value: object, levels: int) -> None:
 def test_strings_without_end_cost_no_more_than_their_length(text: str) -> None:
     """A quadratic scan of these would take minutes."""
     assert not too_deep("[" * 10 + text + "]" * 100 + "[" * 60)
-    assert refusal(text.encode())[1] == "one JSON value"
+    assert refusal(text.encode())[1] == "one JSON object"
 
 
 def test_the_repeated_key_of_a_large_object_is_found_at_once() -> None:

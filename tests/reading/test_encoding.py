@@ -170,6 +170,20 @@ def test_a_deep_object_becomes_text_as_a_deep_list_does() -> None:
     assert back.model_extra["list"] == [1, None]
 
 
+def test_the_text_of_a_deep_value_is_json_that_can_be_read_too() -> None:
+    deep: Any = {"id": 10**20, "score": float("nan")}
+    for _ in range(70):
+        deep = [deep]
+    back = again(EvalRecord.model_validate({"sample_id": "a", "unknown": deep}))
+    value: Any = (back.model_extra or {})["unknown"]
+    while isinstance(value, list):
+        (value,) = value
+    value = decode(b'{"inner":' + value.encode() + b"}")["inner"]
+    while isinstance(value, list):
+        (value,) = value
+    assert value == {"id": "1" + "0" * 20, "score": None}
+
+
 def test_a_line_too_long_to_be_read_is_not_written() -> None:
     room = MAX_LINE_BYTES - len(encode(Case(sample_id="a", query=""))) + 1
     assert len(encode(Case(sample_id="a", query="x" * room))) == MAX_LINE_BYTES + 1

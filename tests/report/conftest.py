@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from evalkit.contracts import EvalRecord, Manifest
 from evalkit.engines.local import local
 from evalkit.records import Records
 from evalkit.report.digest import Digest, Run, digest
+from evalkit.report.snapshot import TEXTS, MetricFacts, Snapshot
 
 MakeDigest = Callable[..., Digest]
+MakeRun = Callable[..., Snapshot]
+MakeFacts = Callable[..., MetricFacts]
+
+SHA = "ab" * 32
 
 LABELS = {
     "SUPPORT": ["S1_选购推荐", "S2_商品详情", "S3_对比选购", "S14_退换货咨询", "S15_保修维修"],
@@ -122,3 +130,55 @@ def _trouble(chance: random.Random) -> dict[str, Any]:
             "filled_slots": {"phone": "13800138000"},
         }
     return {}
+
+
+@pytest.fixture(scope="session")
+def make_facts() -> MakeFacts:
+    """The facts of a rate shown in per cent, with other flags where they are given."""
+
+    def make(name: str, *, sha: str = SHA, version: int = 1, params: str = "", **flags: bool) -> MetricFacts:
+        known = {"is_rate": True, "is_pct": True, "lower_is_better": False, **flags}
+        return MetricFacts(f"{name}|v{version}|set:{sha[:12]}{params}", **known)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def make_run(make_facts: MakeFacts) -> MakeRun:
+    """A snapshot with one sample a score, null where it is not counted; one list is `intent_top1`."""
+
+    def make(
+        scores: Mapping[str, Sequence[float | None]] | Sequence[float | None],
+        *,
+        keys: Sequence[str] | None = None,
+        sha: str = SHA,
+        metrics: Mapping[str, MetricFacts] | None = None,
+        texts: Mapping[str, Sequence[str | None]] | None = None,
+        **known: Any,
+    ) -> Snapshot:
+        columns = scores if isinstance(scores, Mapping) else {"intent_top1": scores}
+        names = list(keys or [f"q{i:05d}" for i in range(len(next(iter(columns.values()))))])
+        frame = _texts(names, texts or {})
+        for name, values in columns.items():
+            frame[name] = np.array([math.nan if v is None else v for v in values], dtype=np.float64)
+        frame.index = pd.Index(names, dtype=object, name="key")
+        facts = {name: (metrics or {}).get(name) or make_facts(name, sha=sha) for name in columns}
+        given = {"run_id": "run", "complete": True, "planned": len(names), "target": "shop", **known}
+        return Snapshot(eval_set_sha256=sha, metrics=facts, samples=frame.sort_index(), **given)
+
+    return make
+
+
+def _texts(keys: list[str], given: Mapping[str, Sequence[str | None]]) -> pd.DataFrame:
+    cases = list(given.get("sample_id", [key.split("#")[0] for key in keys]))
+    said: dict[str, Sequence[str | None]] = {
+        **dict.fromkeys(TEXTS, ["ok"] * len(keys)),
+        "sample_id": cases,
+        "intent_l1": [None] * len(keys),
+        "intent_l2": [None] * len(keys),
+        "query": [f"问题 {case}" for case in cases],
+        "case_sha": [f"sha of {case}" for case in cases],
+        "gold": ["intent_l2"] * len(keys),
+        **given,
+    }
+    return pd.DataFrame({name: pd.Series(list(said[name]), dtype=object) for name in TEXTS})

@@ -89,13 +89,8 @@ LABELLED = {"intent_l2": "A", "intent_pred": "A"}
             "complete",
             "Predicted labels whose first level is unknown, counted as wrong there: Z (1).",
         ),
-        (
-            LABELLED | {"repeat": 1},
-            "complete",
-            "Cases were asked more than once; the intervals take the repeats as independent and are too narrow.",
-        ),
     ],
-    ids=["interrupted", "unjudged", "near miss", "unknown parent", "repeats"],
+    ids=["interrupted", "unjudged", "near miss", "unknown parent"],
 )
 def test_notes(make_digest, manifest: Manifest, fields: dict[str, object], how: str, note: str) -> None:
     record = EvalRecord.model_validate({"sample_id": "1"} | fields)

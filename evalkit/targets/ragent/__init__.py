@@ -21,9 +21,9 @@ from typing import Literal, get_args
 
 from evalkit.errors import UsageError
 from evalkit.kinds import Ask
+from evalkit.net.transport import client
 from evalkit.targets.ragent.asking import Asking
 from evalkit.targets.ragent.session import Session
-from evalkit.targets.transport import client
 
 __all__ = ["Engine", "ragent"]
 

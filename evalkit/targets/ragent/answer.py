@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalkit.contracts import AnswerStatus, ChannelError, Timings, ToolCall, Turn
-from evalkit.targets.exchange import Arrival, Exchange, timings
+from evalkit.net.exchange import Arrival, Exchange, timings
+from evalkit.net.wire import decoded, excerpt, joined, storable
 from evalkit.targets.ragent.tools import ToolLog
-from evalkit.targets.wire import decoded, excerpt, joined, storable
 
 __all__ = ["Reply", "doc_code", "read_reply"]
 

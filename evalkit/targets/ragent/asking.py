@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalkit.contracts import AnswerStatus, Attempt, Case, ChannelError, Observation, Turn
+from evalkit.net.retry import Gate, persevere
 from evalkit.targets.ragent.answer import Reply, read_reply
 from evalkit.targets.ragent.evidence import Evidence, read_evidence
 from evalkit.targets.ragent.session import Session
-from evalkit.targets.retry import Gate, persevere
 
 __all__ = ["Asking"]
 

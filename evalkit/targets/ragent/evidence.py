@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evalkit.contracts import ChannelError, Timings
-from evalkit.targets.exchange import Exchange, timings
+from evalkit.net.exchange import Exchange, timings
 
 __all__ = ["Evidence", "read_evidence"]
 

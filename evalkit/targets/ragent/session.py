@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 
 from evalkit.contracts import ChannelError
-from evalkit.targets.exchange import Exchange, fetch, stream
-from evalkit.targets.masking import Mask
+from evalkit.net.exchange import Exchange, fetch, stream
+from evalkit.net.masking import Mask
 
 __all__ = ["Session"]
 

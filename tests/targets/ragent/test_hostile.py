@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit.contracts import Observation, Turn
-from evalkit.targets.exchange import Arrival, Exchange
+from evalkit.net.exchange import Arrival, Exchange
+from evalkit.net.sse import Event
+from evalkit.net.transport import Stamps
+from evalkit.net.wire import decoded, storable
 from evalkit.targets.ragent.answer import doc_code, read_reply
 from evalkit.targets.ragent.evidence import read_evidence
-from evalkit.targets.sse import Event
-from evalkit.targets.transport import Stamps
-from evalkit.targets.wire import decoded, storable
 
 TEXT = st.one_of(st.text(max_size=8), st.characters(categories=["Cs"]))
 LEAF = st.one_of(st.none(), st.booleans(), st.integers(-9, 9), st.floats(), TEXT)

@@ -1,0 +1,158 @@
+"""`evalkit judge`: models read a run's answers; nobody asks the target again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evalkit.cli.options import as_json, each, places, run_argument, say
+from evalkit.errors import Incomplete
+
+if TYPE_CHECKING:
+    from evalkit.judges.run import Judging
+    from evalkit.records import Records
+
+__all__ = ["judge"]
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+_options = each(
+    click.option(
+        "--judge", "-j", "name", required=True, help="The judge: a table [judges.NAME] of the configuration."
+    ),
+    click.option(
+        "--metrics",
+        "-m",
+        metavar="NAME,…",
+        help="What to judge; else the RAGAS metrics that the judge can be asked.",
+    ),
+    click.option(
+        "--repeats",
+        type=click.IntRange(1, 100),
+        default=1,
+        show_default=True,
+        help="Ask everything this often.",
+    ),
+    click.option("--max-calls", type=click.IntRange(0), help="Make at most this many requests."),
+    click.option(
+        "--max-cost", type=click.FloatRange(0), help="Spend at most this much, by the configured prices."
+    ),
+    click.option("--replay", type=_FILE, help="Take judgements from this file and ask nobody."),
+    click.option(
+        "--against", metavar="RUN", help="Compare answers with this run, in both orders (metric pairwise)."
+    ),
+    click.option("--retry-errors", is_flag=True, help="Ask again where a reply held no verdict."),
+    click.option(
+        "--config",
+        type=_FILE,
+        default=Path("evalkit.toml"),
+        show_default=True,
+        help="Where judges are configured.",
+    ),
+    click.option(
+        "--no-cache", is_flag=True, help="Ask even what was answered before, in this run or another."
+    ),
+)
+
+
+@click.command()
+@run_argument
+@_options
+@places
+@as_json
+def judge(  # noqa: PLR0913 - one parameter an option
+    *,
+    run: str,
+    name: str,
+    metrics: str | None,
+    against: str | None,
+    config: Path,
+    no_cache: bool,
+    runs_dir: Path,
+    reports_dir: Path,  # noqa: ARG001 - a shared option
+    as_json: bool,
+    **limits: Any,
+) -> None:
+    """Have a model judge the answers of a run; `score` then counts what it says.
+
+    Judgements go to runs/<run_id>.judged.jsonl, one a line, and are never made twice. Ends with 3 where the
+    budget or an outage left some unmade; the same command then goes on.
+
+    \b
+    evalkit judge latest --judge main
+    evalkit judge latest --judge main --metrics faithfulness,llm_score --repeats 3 --max-cost 2.50
+    evalkit judge latest --judge main --replay judged.jsonl
+    """
+    import asyncio  # noqa: PLC0415 - heavy imports wait for the command
+
+    from evalkit import runs  # noqa: PLC0415
+    from evalkit.judges import config as configuration  # noqa: PLC0415
+    from evalkit.judges.run import JudgingPlan, judge_run, judged_records  # noqa: PLC0415
+
+    plan = JudgingPlan(
+        records=runs.find(run, runs_dir),
+        judges=configuration.read(config),
+        judge=name,
+        metrics=tuple(part.strip() for part in (metrics or "").split(",") if part.strip()),
+        against=runs.find(against, runs_dir) if against else None,
+        cache=None if no_cache else runs_dir / ".judge-cache",
+        **limits,
+    )
+    judging = asyncio.run(judge_run(plan))
+    told = _told(judging, judged_records(plan))
+    if as_json:
+        say(told)
+    else:
+        _show(told)
+    _complete(judging)
+
+
+def _told(judging: Judging, records: Records) -> dict[str, Any]:
+    """What there is to say of the judging, for people and for machines."""
+    from evalkit.judges.telling import told  # noqa: PLC0415 - heavy imports wait for the command
+
+    return told(judging, records)
+
+
+def _show(told: dict[str, Any]) -> None:
+    from rich.console import Console  # noqa: PLC0415 - heavy imports wait for the command
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table("metric", box=None, header_style="bold")
+    for column in ("mean", "judged", "of", "without verdict", "flips", "kappa"):
+        table.add_column(column, justify="right")
+    for row in told["metrics"]:
+        cells = (
+            row["mean"],
+            row["n_counted"],
+            row["n_total"],
+            row["n_failed"],
+            row["flip_rate"],
+            row["kappa"],
+        )
+        table.add_row(Text(row["metric"]), *(_number(cell) for cell in cells))
+    console = Console(markup=False, highlight=False)
+    console.print(table)
+    for line in told["notes"]:
+        console.print(line, soft_wrap=True)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return str(value) if isinstance(value, int) else f"{value:.4f}"
+
+
+def _complete(judging: Judging) -> None:
+    told = judging.told
+    if told.complete:
+        return
+    reasons = "; ".join(f"{count} × {reason}" for reason, count in told.failures.most_common(3))
+    why = {"budget": "the budget ended", "outage": "the endpoint stayed away"}.get(told.stopped_by, "")
+    raise Incomplete(
+        f"judging {judging.path.name}: {told.failed} failed, {told.left} not asked. "
+        f"{'; '.join(filter(None, (why, reasons)))}. The same command goes on from here."
+    )

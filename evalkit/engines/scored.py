@@ -1,0 +1,63 @@
+"""A run on file with all that is measured of it: what reports and comparisons begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from evalkit import runs
+from evalkit.contracts import Manifest, MetricResult
+from evalkit.engines.local import DEFAULT, local
+from evalkit.engines.overrides import Manual, overridden
+from evalkit.engines.rules import with_verdicts
+from evalkit.judgements import joined, judged_path, read_judged
+from evalkit.records import Records
+from evalkit.registry import Spec
+
+__all__ = ["Scored", "scored"]
+
+
+class Scored(NamedTuple):
+    """The records of a run, every built-in metric over them, and the manifest where there is one.
+
+    `overridden` counts the scores that people set, by metric.
+    """
+
+    run_id: str
+    records: Records
+    results: list[MetricResult]
+    manifest: Manifest | None
+    overridden: Mapping[str, int]
+
+
+def scored(path: Path, *, manual: Manual | None = None, wanted: Collection[str] | None = None) -> Scored:
+    """The run whose records are at `path`, held against its rules and scored.
+
+    The manifest's taxonomy says which intent has which parent. What judges said of the run stands beside it
+    and is scored with it; `manual` scores are put in place. Where only some metrics are `wanted`, no more
+    families are worked out than it takes to have them.
+
+    Raises NoInput without records, BadData naming every line that does not hold.
+    """
+    judged = joined(Records.of(path), read_judged(judged_path(path)))
+    records, manifest = with_verdicts(judged), runs.manifest(path)
+    parents = manifest.intent_parents if manifest else {}
+    metrics = [
+        Spec("intent", {"parents": parents}) if spec.type == "intent" and parents else spec
+        for spec in DEFAULT
+    ]
+    results, counts = overridden(records, _measured(records, metrics, wanted), manual or {})
+    return Scored(path.stem, records, results, manifest, counts)
+
+
+def _measured(
+    records: Records, families: Sequence[Spec], wanted: Collection[str] | None
+) -> list[MetricResult]:
+    if wanted is None:
+        return local(records, metrics=families)
+    results: list[MetricResult] = []
+    for family in families:
+        if not set(wanted) <= {result.name for result in results}:
+            results += local(records, metrics=[family])
+    return results

@@ -1,0 +1,52 @@
+"""Keys by reference: a configuration names where a key is, and never holds one."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from evalkit.errors import UsageError
+from evalkit.net.masking import Mask
+
+__all__ = ["checked_reference", "mask_of", "resolved"]
+
+_REFERENCE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|file:.+")
+_SECRET_NAME = re.compile(r"(?:^|_)(?:PASSWORD|PASSWD|TOKEN|SECRET|API_?KEY|ACCESS_KEY)$", re.IGNORECASE)
+
+
+def checked_reference(reference: str, *, place: str) -> str:
+    """The reference itself where it is one; else UsageError, which does not repeat what may be a key."""
+    if not _REFERENCE.fullmatch(reference):
+        raise UsageError(f"{place}: found something else than a reference, wanted env:NAME or file:PATH.")
+    return reference
+
+
+def resolved(reference: str | None, *, place: str) -> str:
+    """The key that the reference leads to, empty without one; UsageError where it leads nowhere."""
+    if reference is None:
+        return ""
+    kind, _, name = checked_reference(reference, place=place).partition(":")
+    key = _from_file(name, place) if kind == "file" else os.environ.get(name, "")
+    if not key.strip():
+        raise UsageError(f"{place}: found no key at {reference}; set the variable, or fill the file.")
+    if not key.strip().isascii() or not key.strip().isprintable():
+        raise UsageError(f"{place}: found a key at {reference} that no HTTP header can carry.")
+    return key.strip()
+
+
+def _from_file(name: str, place: str) -> str:
+    try:
+        return Path(name).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise UsageError(f"{place}: found no readable text file at file:{name}.") from None
+
+
+def mask_of(*keys: str, environment: Mapping[str, str] | None = None) -> Mask:
+    """A mask over the keys, and over every variable of the environment that is named like a secret."""
+    mask = Mask()
+    variables = os.environ if environment is None else environment
+    for secret in (*keys, *(value for name, value in variables.items() if _SECRET_NAME.search(name))):
+        mask.add(secret)
+    return mask

@@ -1,0 +1,36 @@
+"""Which intent did the agent serve, in the eyes of a judge who reads the dialog?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from evalkit.contracts import EvalRecord, Judgement, Question
+from evalkit.judges.measures.claims import merged
+from evalkit.judges.measures.material import answered, transcript
+from evalkit.judges.prompts import text as prompt
+from evalkit.kinds import Judge
+
+__all__ = ["intent_classification"]
+
+
+async def intent_classification(
+    record: EvalRecord, *, judge: Judge, labels: Mapping[str, str]
+) -> Judgement | None:
+    """1 where the judged intent is `intent_l2`, else 0; `label` is the judged one.
+
+    Applies to an answer whose `intent_l2` is among `labels` (each with its meaning, which may be empty).
+    """
+    if not answered(record) or record.intent_l2 not in labels:
+        return None
+    found = await judge(
+        Question(
+            name="intent_classification",
+            task=prompt("intent_classification"),
+            material={"dialog": transcript(record)},
+            labels=dict(labels),
+        )
+    )
+    if found.status != "ok":
+        return found
+    judged = merged([found], score=float(found.label == record.intent_l2))
+    return judged.model_copy(update={"label": found.label})

@@ -1,0 +1,72 @@
+"""How far paired scores moved on average, and whether chance could do that.
+
+Only which moves there were matters, not their order, and a set of moves and its mirror image get mirrored
+answers: a comparison reads the same from both ends. Slices repeat each other's few moves, so that answers
+are kept.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalkit.stats import bootstrap, mcnemar, sign_flip, wilson
+
+__all__ = ["mean_move", "p_value"]
+
+Floats = NDArray[np.float64]
+
+_DRAWN = 1_000_000
+_KEPT = 4_096
+
+
+def p_value(moved: Floats, *, is_rate: bool, flips: int) -> float:
+    """The two-sided p of the moves (n,): exact McNemar where all are whole flips of a rate, else sign flips."""
+    sizes = np.abs(moved)
+    if is_rate and np.all((sizes == 0) | (sizes == 1)):
+        return mcnemar(int(np.count_nonzero(moved < 0)), int(np.count_nonzero(moved > 0)))
+    rising, _ = _rising(moved[moved != 0])
+    return _flipped(rising.tobytes(), flips)
+
+
+@lru_cache(maxsize=_KEPT)
+def _flipped(rising: bytes, flips: int) -> float:
+    return sign_flip(np.frombuffer(rising), draws=flips)
+
+
+def mean_move(moved: Floats, *, bounded: bool, draws: int) -> tuple[float | None, float | None]:
+    """The 95 % interval of the mean move (n,), never of zero width; null where the data set no bounds.
+
+    Where all moved alike the data show no spread. Then, for scores in 0–1 (`bounded`), Wilson bounds the
+    share of cases that would move like that, and the others are taken to move as far as they can.
+    """
+    if not len(moved):
+        return None, None
+    rising, mirrored = _rising(moved)
+    low, high = _drawn(rising.tobytes(), min(draws, max(1_000, _DRAWN // len(moved))))
+    if not math.isnan(low):
+        return (0.0 - high, 0.0 - low) if mirrored else (low, high)
+    if not bounded:
+        return None, None
+    alike = float(wilson(len(moved), len(moved)).low)
+    middle, rest = float(moved[0]) * alike, 1 - alike
+    return max(-1.0, middle - rest), min(1.0, middle + rest)
+
+
+@lru_cache(maxsize=_KEPT)
+def _drawn(rising: bytes, draws: int) -> tuple[float, float]:
+    interval = bootstrap(np.frombuffer(rising), draws=draws)
+    return float(interval.low), float(interval.high)
+
+
+def _rising(moved: Floats) -> tuple[Floats, bool]:
+    """The moves or their mirror image, whichever of them rises, in order; and whether it is the image."""
+    up, down = np.sort(moved), np.sort(0.0 - moved)
+    total = math.fsum(moved)
+    differs = np.flatnonzero(up != down)
+    tie = bool(len(differs) and up[differs[0]] < down[differs[0]])
+    mirrored = total < 0 or (total == 0 and tie)
+    return (down if mirrored else up), mirrored
