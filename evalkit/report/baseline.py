@@ -15,7 +15,7 @@ from evalkit.errors import Incomplete, NoInput
 from evalkit.report.snapshot import Snapshot, from_json, snapshot, to_json
 from evalkit.writing import replace
 
-__all__ = ["accept", "load", "previous", "resolve"]
+__all__ = ["accept", "beside", "load", "previous", "resolve"]
 
 FOLDER = Path("eval_sets") / "baselines"
 _END = ".json"
@@ -54,6 +54,11 @@ def accept(run: Snapshot, name: str, *, folder: Path = FOLDER) -> Path:
     replace(path, written)
     from_json(path.read_bytes(), path=str(path))
     return path
+
+
+def beside(eval_set: Path) -> Path:
+    """Where the baseline of an eval set lives: `baselines/<name of the set>.json` beside it."""
+    return eval_set.parent / "baselines" / f"{eval_set.stem}{_END}"
 
 
 def resolve(name: str, *, run: Path, runs_dir: Path, folder: Path = FOLDER) -> Path | None:
