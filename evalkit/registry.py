@@ -54,6 +54,7 @@ _BUILT_IN: dict[str, dict[str, str]] = {
         "intent_classification": "evalkit.judges.measures.intent_classification:intent_classification",
         "safety": "evalkit.judges.measures.safety:safety",
         "pairwise": "evalkit.judges.measures.pairwise:pairwise",
+        "rules": "evalkit.engines.rules.asked:asked_rules",
     },
     "target": {
         "demo": "evalkit.targets.demo:demo",
@@ -134,7 +135,7 @@ def _loaded(kind: str, point: importlib.metadata.EntryPoint) -> Function:
     """What an installed package announced, imported."""
     try:
         function: Function = point.load()
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise UsageError(
             f"{kind} {point.name!r}: {point.value} cannot be imported ({error}); "
             "mend the name, or mend or remove the package that announces it."

@@ -69,6 +69,7 @@ SHARED = {
         "batch",
         "budget",
         "cache",
+        "certificates",
         "chat",
         "completion",
         "config",
@@ -104,7 +105,7 @@ THIRD_PARTY = {
 EXTRA = {
     "net": {"httpx"},
     "targets": {"httpx", "starlette", "uvicorn", "pydantic"},
-    "judges": {"httpx", "pydantic"},
+    "judges": {"httpx", "pydantic", "xllamacpp"},
     "engines": {"pydantic"},
     "rules": {"pydantic"},
 }

@@ -113,6 +113,20 @@ def test_an_installed_package_that_cannot_be_imported_is_named(site: Path, entry
         lookup("gadget", "theirs")
 
 
+def test_a_function_may_be_named_by_its_module(site: Path) -> None:
+    (site / "their_rules.py").write_text("def mine(case, dialog):\n    return 3\n", encoding="utf-8")
+    assert lookup("gadget", "their_rules:mine")(None, None) == 3
+    assert names("gadget") == []
+
+
+@pytest.mark.parametrize(
+    "name", ["no_such_module_at_all:f", "json:gone", ":", "json:", ".:x", "a b:c", "json:dumps:x"]
+)
+def test_a_module_and_function_that_cannot_be_imported_are_named(name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be imported"):
+        lookup("gadget", name)
+
+
 def test_what_is_registered_by_hand_goes_before_what_is_installed(site: Path) -> None:
     _package(site, "their_rules:theirs", "def theirs(case, dialog):\n    return 1\n")
     register("gadget", "theirs")(len)

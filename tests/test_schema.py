@@ -21,12 +21,11 @@ def properties(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("noun", nouns())
-def test_every_property_is_described_in_one_line(noun: str) -> None:
+def test_every_property_is_described(noun: str) -> None:
     found = dict(properties(json_schema(noun)))
     assert len(found) > 40
     for name, content in found.items():
         assert content.get("description", "").endswith((".", "…")), f"{name} has no description"
-        assert "\n" not in content["description"], name
 
 
 @pytest.mark.parametrize(("noun", "model"), [("case", Case), ("record", EvalRecord)])

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from evalkit import EvalRecord, MetricResult, Records, Scores, slice_mean
 from evalkit.contracts import Mean
-from evalkit.slices import PerSample, SlicedMeans, tally
+from evalkit.slices import PerSample, SlicedMeans, counted_rows, tally
 
 RowScore = Callable[[EvalRecord], "float | None"]
 
@@ -211,6 +211,19 @@ def test_a_sample_with_two_tags_is_in_two_slices_and_once_in_each() -> None:
     rows = [record(1, tags=["a", "b", "a"], ttft_ms=1), record(2, tags=["b"], ttft_ms=3)]
     sums = tally(Records.of(rows), Scores.of(rows, ttft), by="tags")
     assert (sums.labels, sums.n_total.tolist(), sums.means.tolist()) == (("a", "b"), [1, 2], [1.0, 2.0])
+
+
+@given(runs(), st.sampled_from([None, "intent_l1", "intent_l2", "tags"]))
+def test_the_counted_rows_are_those_of_the_tally(rows: list[EvalRecord], by: str | None) -> None:
+    table = Records.of(rows)
+    scores = Scores.of(rows, ttft)
+    sums = tally(table, scores, by=by)
+    for place, found in enumerate(counted_rows(table, scores, by=by)):
+        label = sums.labels[place]
+        assert len(found) == sums.n_counted[place]
+        assert math.fsum(scores.values[found]) == sums.total[place]
+        assert all(by is None or getattr(rows[row], by) == label for row in found)
+        assert all(scores.counted[row] for row in found)
 
 
 def test_the_answers_are_mappings_like_any_other() -> None:

@@ -21,10 +21,14 @@ _COMMANDS = {
     "eval": "job",
     "run": "asking",
     "judge": "judging",
+    "certify": "certifying",
     "score": "scoring",
     "report": "scoring",
     "worst": "looking",
     "show": "looking",
+    "fix": "fixing",
+    "plan": "fixing",
+    "history": "fixing",
     "diff": "gating",
     "gate": "gating",
     "baseline": "accepting",
@@ -75,9 +79,10 @@ def commands() -> None:
 def main() -> None:
     """Run the command line and end the process with the right exit code."""
     try:
-        commands.main(standalone_mode=False)
-    except (click.exceptions.Exit, click.ClickException) as done:
-        _leave(done)
+        asked = commands.main(standalone_mode=False)
+    except click.ClickException as bad:
+        bad.show()
+        sys.exit(bad.exit_code)
     except (KeyboardInterrupt, click.Abort):
         _end("interrupted; what was recorded stays", _INTERRUPTED)
     except BrokenPipeError:
@@ -85,13 +90,7 @@ def main() -> None:
         sys.exit(_IO_ERROR)
     except (EvalkitError, OSError) as error:
         _end(str(error), getattr(error, "exit_code", _IO_ERROR))
-
-
-def _leave(done: click.exceptions.Exit | click.ClickException) -> None:
-    """End as click asks: with a usage message where there is one."""
-    if isinstance(done, click.ClickException):
-        done.show()
-    sys.exit(done.exit_code)
+    sys.exit(asked if isinstance(asked, int) else 0)  # what a command gave to `ctx.exit`
 
 
 def _end(message: str, code: int) -> None:

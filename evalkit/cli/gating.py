@@ -62,7 +62,7 @@ def diff(  # noqa: PLR0913 - one parameter an option
     from evalkit.report.verdict_json import comparison_json  # noqa: PLC0415
     from evalkit.report.verdict_text import comparison_view  # noqa: PLC0415
 
-    after, before = sides(run, base, runs_dir)
+    after, before = sides(run, base, runs_dir, metrics=metrics or None)
     if before is None:
         raise NoInput(
             f"base {base!r}: found no complete run of this eval set and target before {run!r}; name one."
@@ -93,6 +93,13 @@ def diff(  # noqa: PLR0913 - one parameter an option
     help="Must not get worse, or fall by DROP; repeatable.",
 )
 @changed_set
+@click.option(
+    "--certificates",
+    type=_TO_FILE,
+    default=Path("certificates.jsonl"),
+    show_default=True,
+    help="Which judges may decide: what `certify --save` wrote.",
+)
 @click.option("--junit", type=_TO_FILE, help="Write the verdict as JUnit XML to this file.")
 @click.option("--markdown", type=_TO_FILE, help="Write the verdict as a pull-request comment to this file.")
 @click.option("--gitlab", type=_TO_FILE, help="Write the verdict as GitLab code-quality JSON to this file.")
@@ -100,7 +107,7 @@ def diff(  # noqa: PLR0913 - one parameter an option
 @runs_dir_option
 @as_json
 @click.pass_context
-def gate(
+def gate(  # noqa: PLR0913 - one parameter an option
     ctx: click.Context,
     /,
     *,
@@ -110,6 +117,7 @@ def gate(
     thresholds: tuple[str, ...],
     regression: tuple[str, ...],
     changed_set: bool,
+    certificates: Path,
     runs_dir: Path,
     **outputs: Any,
 ) -> None:
@@ -123,15 +131,16 @@ def gate(
     evalkit gate latest --baseline latest --regression intent_top1 --regression recall@5=0.02
     evalkit gate latest --policy evalkit.toml --junit gate.xml --markdown comment.md --github
     """
-    from datetime import UTC, datetime  # noqa: PLC0415 - heavy imports wait for the command
-
-    from evalkit.cli.policies import asked_policy  # noqa: PLC0415
-    from evalkit.report import gate as gates  # noqa: PLC0415
+    from evalkit.cli.policies import asked_policy, held  # noqa: PLC0415 - heavy imports wait for the command
 
     asked = asked_policy(policy, thresholds=thresholds, regression=regression)
-    after, before = sides(run, baseline or asked.baseline, runs_dir)
-    verdict = gates.gate(
-        after, base=before, policy=asked, today=datetime.now(UTC).date(), allow_changed_set=changed_set
+    verdict = held(
+        run,
+        policy=asked,
+        baseline=baseline or asked.baseline,
+        runs_dir=runs_dir,
+        changed_set=changed_set,
+        certificates=certificates,
     )
     _tell(verdict, **outputs)
     ctx.exit(verdict.exit_code)

@@ -74,7 +74,7 @@ def each(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Comm
 
 
 def digest_of(run: str, *, runs_dir: Path, by: Iterable[str] = (), manual: Path | None = None) -> Digest:
-    """The run that a person named (path, id or `latest`), scored by every built-in metric.
+    """The run that a person named (path, id or `latest`), held against its rules, scored by every metric.
 
     `manual` is a table with scores that people set.
     """

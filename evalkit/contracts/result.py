@@ -34,7 +34,8 @@ class MetricResult:
 
     `overall` and the slices are null where nothing was counted. `per_sample` has one entry a sample, null
     where the sample does not count. `is_pct` only formats; `is_rate` says that every score is 0 or 1, so
-    that the mean is a binomial rate; `version` changes when the definition does.
+    that the mean is a binomial rate; `version` changes when the definition does; `judge` names whoever judged
+    the samples, where somebody did: the numbers of two judges do not compare.
     """
 
     name: str
@@ -46,3 +47,4 @@ class MetricResult:
     is_rate: bool = False
     lower_is_better: bool = False
     version: int = 1
+    judge: str = ""

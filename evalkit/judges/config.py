@@ -34,6 +34,8 @@ class JudgeConfig(BaseModel):
     """Where the key is: env:NAME or file:PATH."""
     embedding: str | None = None
     """Of a judge: the embedding model, another table of [judges], for metrics that compare meanings."""
+    moderation: str | None = None
+    """Of a judge: the moderation model, another table of [judges], for rules that take one."""
     concurrency: int = Field(default=4, ge=1, le=256)
     """Requests in flight at once."""
     retries: int = Field(default=6, ge=0, le=20)

@@ -51,14 +51,13 @@ async def seated(
     budget: Budget,
     cache: Cache,
     repeats: int = 1,
-    moderation: str | None = None,
 ) -> AsyncIterator[Panel]:
     """The judge of that name and the models it goes with, open; UsageError where a key cannot be found."""
     config = choose(dict(configured), name, role="judge")
     async with contextlib.AsyncExitStack() as stack:
         keys = {
             each: resolved(found.key, place=f"[judges.{each}] key")
-            for each, found in _needed(configured, name, moderation).items()
+            for each, found in _needed(configured, name).items()
         }
         mask = mask_of(*keys.values())
 
@@ -77,21 +76,22 @@ async def seated(
             else None
         )
         harms = (
-            functools.partial(moderate, server=await server(moderation), cache=cache) if moderation else None
+            functools.partial(moderate, server=await server(config.moderation), cache=cache)
+            if config.moderation
+            else None
         )
         yield Panel(identity(config), judges, vectors, harms)
 
 
-def _needed(
-    configured: Mapping[str, JudgeConfig], name: str, moderation: str | None
-) -> dict[str, JudgeConfig]:
+def _needed(configured: Mapping[str, JudgeConfig], name: str) -> dict[str, JudgeConfig]:
     """The judge and whom it goes with; UnknownName where one is not configured in that role."""
     known = dict(configured)
-    found = {name: choose(known, name, role="judge")}
-    if found[name].embedding is not None:
-        found[str(found[name].embedding)] = choose(known, str(found[name].embedding), role="embedding")
-    if moderation is not None:
-        found[moderation] = choose(known, moderation, role="moderation")
+    main = choose(known, name, role="judge")
+    found = {name: main}
+    if main.embedding is not None:
+        found[main.embedding] = choose(known, main.embedding, role="embedding")
+    if main.moderation is not None:
+        found[main.moderation] = choose(known, main.moderation, role="moderation")
     return found
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from evalkit.contracts import Judgement
 from evalkit.errors import NoInput, UsageError
@@ -125,9 +124,9 @@ def _check(plan: JudgingPlan) -> None:
         raise NoInput(f"{plan.replay}: found no such file, wanted the judgements to replay.")
     if plan.max_cost is None:
         return
-    embedding = plan.config.embedding
-    used: list[Any] = [plan.judge, *([embedding] if embedding else [])]
-    free = [name for name in used if not plan.judges[name].prices.known]
+    config = plan.config
+    used = [name for name in (plan.judge, config.embedding, config.moderation) if name is not None]
+    free = [name for name in used if name in plan.judges and not plan.judges[name].prices.known]
     if free:
         raise UsageError(
             f"--max-cost: found no price of {', '.join(free)}, wanted price_per_1k_prompt, price_per_1k_completion "

@@ -7,6 +7,7 @@ from typing import Any
 
 from evalkit.agreement import fleiss_kappa, flip_rate
 from evalkit.contracts import Judgement
+from evalkit.judgements import Judged
 from evalkit.judges.run import Judging
 from evalkit.records import Records
 
@@ -43,7 +44,7 @@ def _row(records: Records, metric: str) -> dict[str, Any]:
     return {
         "metric": metric,
         "mean": sum(scores) / len(scores) if scores else None,
-        "n_counted": len(scores),
+        "n_counted": sum(found.status == "ok" for found in said) if metric == Judged.RULES else len(scores),
         "n_total": len(records),
         "n_failed": sum(found.status != "ok" for found in said),
         "flip_rate": flip_rate(repeats),

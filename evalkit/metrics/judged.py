@@ -7,6 +7,7 @@ metric of its own.
 from __future__ import annotations
 
 from evalkit.contracts import EvalRecord, MetricResult
+from evalkit.judgements import Judged
 from evalkit.records import Records, RecordsLike
 from evalkit.slices import slice_mean
 
@@ -22,7 +23,7 @@ def compute(records: RecordsLike) -> list[MetricResult]:
     was asked about at all; one lacking verdict makes it 1. Without any judgement: no result at all.
     """
     table = Records.of(records)
-    names = sorted({name for record in table for name in record.judgements})
+    names = sorted({name for record in table for name in record.judgements} - {Judged.RULES})
     if not names:
         return []
     results = [_judged(table, name) for name in names]
@@ -39,10 +40,13 @@ def _judged(table: Records, name: str) -> MetricResult:
         return said.score if said is not None and said.status == "ok" else None
 
     is_rate = name in _RATES and all(score(record) in (0.0, 1.0, None) for record in table)
-    return MetricResult(name, *slice_mean(table, score), is_pct=True, is_rate=is_rate)
+    by = {said.judge for record in table if (said := record.judgements.get(name)) is not None and said.judge}
+    return MetricResult(
+        name, *slice_mean(table, score), is_pct=True, is_rate=is_rate, judge=", ".join(sorted(by))
+    )
 
 
 def _failed(record: EvalRecord) -> float | None:
     """1 where some judge gave no verdict on the record, 0 where all did; null where none was asked."""
-    statuses = [said.status for said in record.judgements.values()]
+    statuses = [said.status for name, said in record.judgements.items() if name != Judged.RULES]
     return float(any(status != "ok" for status in statuses)) if statuses else None

@@ -6,6 +6,7 @@ ten times does not make ten questions of it.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ class Change:
     `bounded`: every score of the metric lies in 0–1. `n_common` samples count in both runs, `n_cases` cases have them, `lost` samples count in the base alone.
     `ci_low` and `ci_high` bound run minus base (95 %, paired bootstrap over cases; never of zero width; null
     where the data set no bounds). `worse` and `better` are the cases that moved so, `fallible` those that
-    could get worse, `spread` the share that moved (for what is no rate: the variance of the moves). `p` is
+    could get worse, `evidence` is a hash of which cases moved and how, `spread` the share that moved (for what is no rate: the variance of the moves). `p` is
     two-sided: exact McNemar for rates, sign flips for the rest; `q` is Benjamini–Hochberg over all changes,
     `p_holm` Holm over those that could be decided at all, null for the others. `suspect`: most of the
     cases that could fall did, but they are too few to decide. The verdict comes with its reason in words.
@@ -63,6 +64,7 @@ class Change:
     better: int
     fallible: int
     spread: float
+    evidence: str
     p: float | None
     q: float | None = None
     p_holm: float | None = None
@@ -120,12 +122,20 @@ class Effort:
 
 
 class _Cases(NamedTuple):
-    """Scores by case: means of the repeats that count in both runs, (cases,), and samples behind them."""
+    """Scores by case: means of the repeats that count in both runs, (cases,), and samples behind them.
+
+    `place` numbers the cases of the whole comparison, whichever of them are here.
+    """
 
     base: Floats
     run: Floats
     samples: NDArray[np.int64]
     lost: NDArray[np.int64]
+    place: NDArray[np.int64]
+
+    def of(self, rows: list[int]) -> _Cases:
+        """Some of the cases."""
+        return _Cases(self.base[rows], self.run[rows], self.samples[rows], self.lost[rows], self.place[rows])
 
 
 class _Metric(NamedTuple):
@@ -144,12 +154,21 @@ def changes(
     cases = _by_case(pairs, metric, codes)
     of = _Metric(metric, facts, _bounded(pairs, metric))
     yield _change(cases, of, place=(OVERALL, ""), effort=effort)
-    labels = pairs.base.iloc[np.unique(codes, return_index=True)[1]].reset_index(drop=True)
+    first = np.unique(codes, return_index=True)[1]
     for dimension in dimensions:
-        for label, rows in labels.groupby(dimension).indices.items():
-            part = _Cases(cases.base[rows], cases.run[rows], cases.samples[rows], cases.lost[rows])
+        for label, rows in _slices(pairs.base[dimension].iloc[first].to_list()).items():
+            part = cases.of(rows)
             if part.samples.any() or part.lost.any():
-                yield _change(part, of, place=(dimension, str(label)), effort=effort)
+                yield _change(part, of, place=(dimension, label), effort=effort)
+
+
+def _slices(labels: Sequence[str | None]) -> dict[str, list[int]]:
+    """The rows of each label, labels sorted; a row without one is in no slice."""
+    rows: dict[str, list[int]] = {}
+    for row, label in enumerate(labels):
+        if label is not None:
+            rows.setdefault(label, []).append(row)
+    return {label: rows[label] for label in sorted(rows)}
 
 
 def _by_case(pairs: Pairs, metric: str, codes: NDArray[np.intp]) -> _Cases:
@@ -161,12 +180,13 @@ def _by_case(pairs: Pairs, metric: str, codes: NDArray[np.intp]) -> _Cases:
     base_sum, run_sum = (
         np.bincount(codes[both], weights=column[both], minlength=size) for column in (before, after)
     )
-    return _Cases(base_sum / np.maximum(n, 1), run_sum / np.maximum(n, 1), n, lost)
+    return _Cases(base_sum / np.maximum(n, 1), run_sum / np.maximum(n, 1), n, lost, np.arange(size))
 
 
 def _bounded(pairs: Pairs, metric: str) -> bool:
-    scores = pd.concat([pairs.base[metric], pairs.run[metric]]).dropna()
-    return bool(scores.between(0, 1).all())
+    scores = np.concatenate([pairs.base[metric].to_numpy(), pairs.run[metric].to_numpy()])
+    counted = scores[~np.isnan(scores)]
+    return bool(np.all((counted >= 0) & (counted <= 1)))
 
 
 def _change(cases: _Cases, metric: _Metric, *, place: tuple[str, str], effort: Effort) -> Change:
@@ -195,7 +215,13 @@ def _change(cases: _Cases, metric: _Metric, *, place: tuple[str, str], effort: E
         p=p_value(moved, is_rate=facts.is_rate, flips=effort.flips) if len(moved) else None,
         spread=_spread(moved, facts),
         fallible=_fallible(before, facts),
+        evidence=_evidence(cases.place[counted], gain),
     )
+
+
+def _evidence(place: NDArray[np.int64], gain: Floats) -> str:
+    moved = gain != 0
+    return hashlib.blake2b(place[moved].tobytes() + gain[moved].tobytes(), digest_size=16).hexdigest()
 
 
 def _mean(values: Floats) -> float | None:

@@ -47,7 +47,7 @@ class Comparison:
 
     `n_common` samples are paired; keys that are not stand in `added`, `removed` and `changed`, those paired
     under another key in `renamed`. What could not be compared stands in `refusals`, and has no change.
-    `family_wise`: verdicts go by Holm, else by q. `family` is how many changes could be decided at all: so many tests Holm corrects for.
+    `family_wise`: verdicts go by Holm, else by q. `family` is how many tests Holm corrects for.
     """
 
     base_id: str
@@ -115,7 +115,7 @@ def compare(
         changed=pairs.changed,
         renamed=pairs.renamed,
         refusals=refused,
-        family=sum(change.p_holm is not None for change in judgement),
+        family=len({change.evidence for change in judgement if change.p_holm is not None}),
     )
 
 

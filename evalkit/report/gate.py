@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import date
 
+from evalkit.judges.certificates import Certificate, certified
 from evalkit.report.compare import Comparison, compare
 from evalkit.report.coverage import SLACK, Expected, Ground, coverage
 from evalkit.report.known import standing, told, without
@@ -32,11 +33,13 @@ def gate(
     today: date,
     base: Snapshot | None = None,
     allow_changed_set: bool = False,
+    certificates: Sequence[Certificate] = (),
 ) -> Verdict:
     """The verdict on a run: every check of the policy, against `base` where it asks for one.
 
     Known failures whose day is not before `today` are left out of both runs. With `allow_changed_set`,
-    unequal eval sets compare over the cases that say the same in both, and the verdict tells so.
+    unequal eval sets compare over the cases that say the same in both, and the verdict tells so. A judge
+    without one of the `certificates` decides nothing.
     """
     known = standing(policy.known_failures, today)
     seen = without(run, known)
@@ -45,6 +48,7 @@ def gate(
     expected = Expected(before, pair(before, seen)) if before else None
     ground = Ground(seen, expected, policy)
     checks = [*_of_the_run(ground, comparison, allow_changed_set=allow_changed_set), *_coverages(ground)]
+    checks += _certified(ground, certificates)
     checks += threshold_checks(ground)
     checks += regression_checks(ground, comparison) if comparison else ()
     checks.append(_gated(checks))
@@ -159,6 +163,22 @@ def _coverages(ground: Ground) -> Iterator[Check]:
                 verdict=PASS if share >= floor - SLACK else CANNOT_DECIDE,
                 reason=f"{times(seen.counted, 'sample')} counted, {seen.lost} lost: {percentage(share)}",
             )
+
+
+def _certified(ground: Ground, certificates: Sequence[Certificate]) -> Iterator[Check]:
+    """For each gated metric that a model judged, whether that judge was ever held against people."""
+    for metric in dict.fromkeys([*ground.policy.thresholds, *ground.policy.regression]):
+        facts = ground.run.metrics.get(metric)
+        if facts is None or not facts.judge:
+            continue
+        proven = certified(metric, facts.judge, certificates)
+        reason = f"{facts.judge} " + (
+            "is certified" if proven else "has no certificate; earn one with `evalkit certify`"
+        )
+        verdict = PASS if proven else CANNOT_DECIDE
+        yield Check(
+            name="certified", metric=metric, n=len(ground.run.samples), verdict=verdict, reason=reason
+        )
 
 
 def _gated(checks: Sequence[Check]) -> Check:

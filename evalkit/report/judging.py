@@ -16,7 +16,8 @@ def judged(changes: Sequence[Change], *, alpha: float, family_wise: bool) -> tup
     """The changes with q, Holm p, verdict and reason.
 
     Holm corrects for the changes that could be decided at all: those whose moved cases can reach `alpha`.
-    How many moved does not say which way, so that leaving the others out costs no error.
+    Which cases moved does not say which way, so that leaving the others out costs no error. Changes by the
+    same moves of the same cases (all flips of the run are in one slice, say) are one test, and count once.
     """
     corrected = _corrected(changes, alpha)
     return tuple(_judge(change, alpha=alpha, family_wise=family_wise) for change in corrected)
@@ -24,10 +25,18 @@ def judged(changes: Sequence[Change], *, alpha: float, family_wise: bool) -> tup
 
 def _corrected(changes: Sequence[Change], alpha: float) -> list[Change]:
     tested = {row: change.p for row, change in enumerate(changes) if change.p is not None}
-    family = {row: p for row, p in tested.items() if changes[row].reachable_p <= alpha}
+    family: dict[str, float] = {}
+    for row, p in tested.items():
+        if changes[row].reachable_p <= alpha:
+            family[changes[row].evidence] = max(p, family.get(changes[row].evidence, 0.0))
     q = dict(zip(tested, benjamini_hochberg(list(tested.values())).tolist(), strict=True))
     p_holm = dict(zip(family, holm(list(family.values())).tolist(), strict=True))
-    return [replace(change, q=q.get(row), p_holm=p_holm.get(row)) for row, change in enumerate(changes)]
+    return [
+        replace(
+            change, q=q.get(row), p_holm=p_holm.get(change.evidence) if change.reachable_p <= alpha else None
+        )
+        for row, change in enumerate(changes)
+    ]
 
 
 def _judge(change: Change, *, alpha: float, family_wise: bool) -> Change:

@@ -6,6 +6,7 @@ What is in one run only, or says something else now, is listed and never paired.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from evalkit.report.snapshot import MetricFacts, Snapshot
 __all__ = ["Pairs", "Refusal", "pair", "refusals"]
 
 _SHA = 12
+_SIGN = re.compile("([:=])")
 
 
 class Refusal(NamedTuple):
@@ -57,13 +59,18 @@ def pair(base: Snapshot, run: Snapshot) -> Pairs:
     changed = [key for key in left if key in right and key not in renamed and key not in taken]
     keys = sorted(pairs)
     return Pairs(
-        base.samples.loc[keys],
-        run.samples.loc[[pairs[key] for key in keys]],
+        _rows(base.samples, keys),
+        _rows(run.samples, [pairs[key] for key in keys]),
         added=tuple(key for key in right if key not in taken and key not in changed),
         removed=tuple(key for key in left if key not in renamed and key not in changed),
         changed=tuple(changed),
         renamed=tuple(sorted(renamed.items())),
     )
+
+
+def _rows(samples: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    place = {key: row for row, key in enumerate(samples.index)}
+    return samples.iloc[[place[key] for key in keys]]
 
 
 def _alike(base: pd.DataFrame, run: pd.DataFrame) -> bool:
@@ -123,5 +130,6 @@ def _metric_refusals(base: Snapshot, run: Snapshot, metric: str) -> Iterator[Ref
 def _parts(facts: MetricFacts) -> dict[str, str]:
     """The parts of a signature by name, without the eval set, which is compared for itself."""
     _, version, *rest = facts.signature.split("|")
-    named = dict(part.partition("=")[::2] for part in rest if not part.startswith("set:"))
+    named = {name: value for name, _, value in (_SIGN.split(part, maxsplit=1) for part in rest)}
+    named.pop("set", None)
     return {"version": version, **named}

@@ -74,8 +74,8 @@ class Policy:
 
     `thresholds` bound means: from below, from above where lower is better. `regression` names the metrics
     that must not get worse than the baseline, overall and in each slice of `by`, at `alpha` in total over all
-    of them (Holm). `max_drop` is how far one may fall all the same; a fall beyond it that is not proven
-    cannot be decided. Without one, no proven fall is allowed, and an unproven one of the whole run beyond
+    of them (Holm). `max_drop` is how far one may fall all the same, in its slices too; a fall of the whole
+    beyond it that is not proven cannot be decided. Without one, no proven fall is allowed, and an unproven one of the whole run beyond
     `undecided_drop` (scores in 0–1) cannot be decided. `min_coverage` is the share of samples that could
     count and must, `min_n` how many must. `suspect`: whether a slice that mostly flipped to wrong, with too
     few cases to prove it, is flagged or stops. `slices` has limits by dimension and label ("*": every other).
@@ -105,6 +105,14 @@ class Policy:
                     raise UsageError(
                         f"{where}: found {metric!r}, which gate.regression does not name; add it there."
                     )
+
+    @property
+    def metrics(self) -> frozenset[str]:
+        """Every metric that something is asked of."""
+        limits = [one for labels in self.slices.values() for one in labels.values()]
+        return frozenset(
+            [*self.thresholds, *self.regression, *(name for one in limits for name in one.thresholds)]
+        )
 
     @property
     def dimensions(self) -> tuple[str, ...]:

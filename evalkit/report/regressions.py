@@ -34,15 +34,21 @@ def regression_checks(ground: Ground, comparison: Comparison) -> Iterator[Check]
             ruling = (
                 _overall(ground, change) if change.dimension == OVERALL else _slice(ground.policy, change)
             )
-            yield _check(change, ruling, _limit(ground.policy, change))
+            yield _check(change, ruling, _allowed(ground.policy, change))
 
 
 def _limit(policy: Policy, change: Change) -> float | None:
-    """How far the policy lets this change fall; null where it does not say."""
+    """How far the policy lets this very change fall; null where it does not say."""
     if change.dimension == OVERALL:
         return policy.max_drop.get(change.metric)
     limits = policy.limits(change.dimension, change.slice)
     return limits.max_drop.get(change.metric) if limits else None
+
+
+def _allowed(policy: Policy, change: Change) -> float | None:
+    """How far it may fall though that is proven: a slice without a limit of its own as far as the whole."""
+    limit = _limit(policy, change)
+    return policy.max_drop.get(change.metric) if limit is None else limit
 
 
 def _overall(ground: Ground, change: Change) -> _Ruling:
@@ -61,10 +67,9 @@ def _overall(ground: Ground, change: Change) -> _Ruling:
 
 
 def _slice(policy: Policy, change: Change) -> _Ruling:
-    limit = _limit(policy, change)
     if change.verdict == "worse":
-        return _proven(change, limit)
-    doubtful = _unproven(change, limit)
+        return _proven(change, _allowed(policy, change))
+    doubtful = _unproven(change, _limit(policy, change))
     if doubtful:
         return _Ruling(CANNOT_DECIDE, doubtful)
     if change.suspect:

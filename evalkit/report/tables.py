@@ -206,11 +206,12 @@ def _number(column: NDArray[np.float64] | None, row: int) -> float | None:
 def signature(
     result: MetricResult, *, eval_set_sha256: str | None, params: Mapping[str, object] | None = None
 ) -> str:
-    """What must be equal for two numbers to be compared: `metric|v1|set:<sha12>|name=value…`.
+    """What must be equal for two numbers to be compared: `metric|v1|set:<sha12>|name=value…`, and who judged.
 
     An unknown eval set is `set:?`, which equals nothing.
     """
     parts = [result.name, f"v{result.version}", f"set:{(eval_set_sha256 or '?')[:12]}"]
+    parts += [f"judge:{result.judge}"] if result.judge else []
     return "|".join(parts + [f"{name}={value}" for name, value in sorted((params or {}).items())])
 
 

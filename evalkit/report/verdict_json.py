@@ -61,6 +61,7 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
 def _change(change: Change) -> dict[str, Any]:
     plain: dict[str, Any] = asdict(change)
     facts: dict[str, Any] = plain.pop("facts")
+    del plain["evidence"]
     return plain | facts | {name: getattr(change, name) for name in _WORKED_OUT}
 
 

@@ -31,7 +31,13 @@ def verdict_junit(verdict: Verdict) -> bytes:
     suites = ET.Element("testsuites", counts)
     suite = ET.SubElement(suites, "testsuite", counts | {"skipped": "0"})
     _properties(suite, verdict)
-    _case(suite, "verdict", verdict.headline, outcome=verdict.verdict, told="\n".join(verdict.notes))
+    _case(
+        suite,
+        "verdict",
+        verdict.headline,
+        outcome=verdict.verdict,
+        told="\n".join([verdict.headline, *verdict.notes]),
+    )
     for check in verdict.checks:
         _case(suite, check.title, check.reason, outcome=check.verdict, told=_told(check))
     ET.indent(suites)

@@ -71,7 +71,11 @@ def _checks(title: str, checks: Sequence[Check]) -> Iterator[RenderableType]:
 
 
 def _compared(comparison: Comparison) -> Iterator[RenderableType]:
-    yield from _changes("overall", comparison, overall_changes(comparison), rows=None)
+    whole = overall_changes(comparison)
+    still = [change.metric for change in whole if change.verdict == "same"]
+    yield from _changes("overall", comparison, [c for c in whole if c.verdict != "same"], rows=None)
+    if still:
+        yield _line(f"no case moved in {', '.join(still)}", "dim")
     yield from _changes("slices that moved", comparison, moved_slices(comparison), rows=SHOWN)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from evalkit.cases import Check, SummaryRow, check
+from evalkit.cases import Check, SummaryRow, check, parents_beside
 from evalkit.errors import BadData, NoInput
 
 Held = Callable[..., Check]
@@ -222,6 +222,11 @@ def test_documents_that_the_catalogue_lacks_are_named(held: Held, beside: Path, 
     assert told(found) == [
         f"2: {field}: found 'GONE' in 2 cases, lines 2, 3, wanted a document of the catalogue"
     ]
+
+
+def test_the_parents_of_labels_are_those_of_the_taxonomy_beside(beside: Path) -> None:
+    assert parents_beside(beside / "set.jsonl")["CHAT_问候"] == "闲聊"
+    assert parents_beside(beside / "elsewhere" / "set.jsonl") == {}
 
 
 def test_an_empty_catalogue_knows_no_document(held: Held, tmp_path: Path) -> None:

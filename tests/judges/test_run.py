@@ -302,3 +302,47 @@ def test_what_cannot_be_judged_says_what_to_do(
     configure(tmp_path, said.url)
     assert message in str(judge(tmp_path, *options).exception)
     assert said.bodies == []
+
+
+def test_rules_that_ask_a_model_are_judged_with_the_run(model: Any, wire: Any, tmp_path: Path) -> None:
+    """Undecided without a judge; with one their verdicts stand beside the run and `scored` takes them."""
+    from evalkit.engines.scored import scored
+
+    rules = [
+        {"type": "keyword_match", "params": {"keywords": ["退货"]}},
+        {"type": "llm_score", "params": {"criteria": "是否回答了问题", "min_score": 7}},
+    ]
+    run = make_run(tmp_path, samples=2, rules=rules)
+    said = model(answering(wire))
+    configure(tmp_path, said.url)
+    before = scored(run).records[0]
+    assert [verdict.passed for verdict in before.verdicts] == [True, None]
+    result = judge(tmp_path, "--metrics", "rules")
+    assert result.exit_code == 0, result.output
+    assert told(result)["metrics"][0]["n_counted"] == 2
+    after = scored(run)
+    assert [verdict.passed for verdict in after.records[0].verdicts] == [True, True]  # 8 of 10, wanted 7
+    assert "rules" not in {found.name for found in after.results}
+
+
+def test_rules_leave_no_verdict_where_the_endpoint_failed(model: Any, wire: Any, tmp_path: Path) -> None:
+    run = make_run(tmp_path, samples=1, rules=[{"type": "llm_score", "params": {"criteria": "好吗"}}])
+    said = model(lambda _: wire["json"]({}, status_code=500))
+    configure(tmp_path, said.url)
+    assert getattr(judge(tmp_path, "--metrics", "rules").exception, "exit_code", None) == 3
+    assert read_judged(judged_path(run)) == []
+
+
+def test_numbers_of_two_judges_do_not_compare(model: Any, wire: Any, tmp_path: Path) -> None:
+    """J11: who judged is part of a metric's signature, so a gate refuses instead of guessing."""
+    from evalkit.report.baseline import load
+
+    run = make_run(tmp_path)
+    said = model(answering(wire))
+    signatures = []
+    for name in ("m-2026-05-01", "m-2026-11-01"):
+        configure(tmp_path, said.url, model=name)
+        judge(tmp_path, "--metrics", "llm_score")
+        signatures.append(load(run).metrics["llm_score"].signature)
+    assert signatures[0] != signatures[1]
+    assert "judge:m-2026-11-01@" in signatures[1]

@@ -285,3 +285,15 @@ def test_false_finds_stay_under_the_level(make_run: MakeRun) -> None:
         changes = compare(base, run, dimensions=("intent_l2",), family_wise=True).changes
         found += any(change.verdict == "worse" for change in changes)
     assert found <= 15
+
+
+def test_the_same_moves_of_the_same_cases_are_one_test(make_run: MakeRun) -> None:
+    """All six flips of the run are in one slice, and two metrics see them: p 0.03125 is tested once."""
+    texts = {"intent_l1": ["售后"] * 30, "intent_l2": ["S3"] * 10 + ["S4"] * 20}
+    base = make_run({"a": [1] * 30, "b": [1] * 30}, texts=texts)
+    run = make_run({"a": [0] * 6 + [1] * 24, "b": [0] * 6 + [1] * 24}, texts=texts)
+    comparison = compare(base, run, family_wise=True)
+    assert comparison.family == 1
+    assert {c.p_holm for c in comparison.changes if c.worse} == {0.03125}
+    other = make_run({"a": [0] * 6 + [1] * 24, "b": [1] + [0] * 6 + [1] * 23}, texts=texts)
+    assert compare(base, other, family_wise=True).family == 2

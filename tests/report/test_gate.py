@@ -197,6 +197,13 @@ class TestRegression:
         assert check(found, "regression", "intent_top1", "intent_l2=S3").verdict == "CANNOT DECIDE"
         assert check(found, "regression", "intent_top1", "intent_l2=S4").verdict == "PASS"
 
+    def test_what_the_whole_may_fall_a_slice_may_too(self, make_run: MakeRun) -> None:
+        """All of a fall of 30 % is in the one slice there is; proven, and allowed."""
+        texts = {"intent_l2": ["S3"] * 20}
+        base, run = make_run([1] * 20, texts=texts), make_run([0] * 6 + [1] * 14, texts=texts)
+        assert verdict(run, base, replace(TOP1, max_drop={"intent_top1": 0.3})).verdict == "PASS"
+        assert verdict(run, base, replace(TOP1, max_drop={"intent_top1": 0.29})).verdict == "REGRESSION"
+
     def test_milliseconds_fall_short_by_rising(self, make_run: MakeRun, make_facts: MakeFacts) -> None:
         facts = {"ttft_ms": make_facts("ttft_ms", is_rate=False, is_pct=False, lower_is_better=True)}
         base = make_run({"ttft_ms": [300.0 + i for i in range(30)]}, metrics=facts)

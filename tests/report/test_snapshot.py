@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -121,7 +122,12 @@ def test_json_is_one_line_a_sample_in_the_order_of_the_keys() -> None:
     assert sum(one != two for one, two in zip(lines, other, strict=True)) == 1
 
 
-texts = st.none() | st.text(st.characters(codec=None), max_size=8)
+pairs_of_halves = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+"""Two halves side by side are one character to every reader of JSON; no line of a run has them apart."""
+
+texts = st.none() | st.text(st.characters(codec=None), max_size=8).filter(
+    lambda text: not pairs_of_halves.search(text)
+)
 
 
 @given(
@@ -153,10 +159,10 @@ def test_json_gives_back_any_snapshot(rows: list[tuple[str | None, str | None, f
         pytest.param(b"[]", "array", id="no object"),
         pytest.param(b'{"format": "x"}', "'x'", id="another format"),
         pytest.param(b'{"format": "evalkit-baseline/1"}', "metrics", id="no metrics"),
+        pytest.param(to_json(taken(record())).replace(b"[1]", b'["1"]'), "'1'", id="text score"),
+        pytest.param(to_json(taken(record())).replace(b"[1]", b"[true]"), "True", id="flag"),
         pytest.param(
-            to_json(taken(record())).replace(b'"intent_top1": 1.0', b'"intent_top1": "1.0"'),
-            "'1.0'",
-            id="text score",
+            to_json(taken(record())).replace(b"[1]", b"[1, 1]"), "wanted 1", id="two scores of one metric"
         ),
     ],
 )

@@ -52,6 +52,11 @@ class Rule(NamedTuple):
         params = fitted("rule", Spec(self.spec.type, dict(self.spec.params)), reserved=Models._fields)
         return bind("rule", Spec(self.spec.type, params), **models._asdict())
 
+    @property
+    def asks(self) -> bool:
+        """Whether the rule can ask a model."""
+        return not self._parameters().keys().isdisjoint(Models._fields)
+
     def lacks(self, models: Models) -> list[str]:
         """The models that the rule cannot do without and that are not there."""
         known = self._parameters()

@@ -1,8 +1,4 @@
-"""A run as rows and as columns: `Records` is a sequence of EvalRecord that is also a table.
-
-Iterating gives rows. Naming gives columns: texts become int32 codes over one vocabulary, so that equality
-of strings is equality of integers; null is -1 among codes, NaN among numbers.
-"""
+"""A run as a sequence of records that is also a table, and where it comes from."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +16,13 @@ from pydantic import BaseModel
 from evalkit.contracts import EvalRecord, Observation
 from evalkit.errors import BadData, Fault, NoInput
 from evalkit.reading import fit, read
+from evalkit.records.columns import Codes, Groups, Lists, grouped, locked
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Groups", "Lists", "Ranked", "Records", "RecordsLike", "asked", "load"]
+__all__ = ["Records", "RecordsLike", "asked", "load"]
 
-_ScalarT = TypeVar("_ScalarT", bound=np.generic)
-Codes: TypeAlias = NDArray[np.int32]
 RecordsLike: TypeAlias = "Records | Sequence[EvalRecord] | str | PathLike[str] | pd.DataFrame"
 
 _EVIDENCE_FIELDS = {
@@ -36,48 +31,6 @@ _EVIDENCE_FIELDS = {
     if name.startswith(("evidence_", "intent_pred", "retrieved_", "sub_questions"))
 }
 _ANSWER_FIELDS = set(Observation.model_fields) - _EVIDENCE_FIELDS - {"trace_ids", "from_cache", "flags"}
-
-
-class Lists(NamedTuple):
-    """A column of lists of texts: row i holds `codes[offsets[i]:offsets[i + 1]]`.
-
-    `offsets` has shape (n + 1,), `codes` (total,); `missing` (n,) is true where the list was null.
-    """
-
-    offsets: NDArray[np.int64]
-    codes: Codes
-    missing: NDArray[np.bool_]
-
-    def ranked(self) -> Ranked:
-        """The items of each row in their order, first occurrences only, without those that are null."""
-        rows = np.repeat(np.arange(len(self.missing), dtype=np.int64), np.diff(self.offsets))
-        rows, codes = rows[self.codes >= 0], self.codes[self.codes >= 0].astype(np.int64)
-        _, first = np.unique(rows * (codes.max(initial=0) + 1) + codes, return_index=True)
-        first.sort()
-        rows, codes = rows[first], codes[first]
-        return Ranked(rows, codes, np.arange(1, len(rows) + 1) - np.searchsorted(rows, rows))
-
-
-class Ranked(NamedTuple):
-    """Distinct items with their places: row `rows[j]` has the item `codes[j]` as its `ranks[j]`-th, from 1.
-
-    All have shape (items,) and stand in order of row, then rank.
-    """
-
-    rows: NDArray[np.int64]
-    codes: NDArray[np.int64]
-    ranks: NDArray[np.int64]
-
-
-class Groups(NamedTuple):
-    """Which rows carry which label: pair j says that row `rows[j]` has `labels[codes[j]]`.
-
-    `labels` is sorted. A row without a label is in no pair, a row with several tags in several.
-    """
-
-    labels: tuple[str, ...]
-    rows: NDArray[np.int64]
-    codes: NDArray[np.int64]
 
 
 class Records(Sequence[EvalRecord]):
@@ -157,7 +110,7 @@ class Records(Sequence[EvalRecord]):
     def groups(self, by: str) -> Groups:
         """The rows of each label of a column of texts, flags or tags."""
         if by not in self._groups:
-            self._groups[by] = _grouped(self.column(by))
+            self._groups[by] = grouped(self.column(by))
         return self._groups[by]
 
     def _code(self, text: str | None) -> int:
@@ -166,7 +119,7 @@ class Records(Sequence[EvalRecord]):
     def _text_codes(self, name: str) -> Codes:
         if name not in self._columns:
             codes = np.array([self._code(text) for text in self.column(name)], dtype=np.int32)
-            self._columns[name] = _locked(codes)
+            self._columns[name] = locked(codes)
         return self._columns[name]
 
     def _list_codes(self, name: str) -> Lists:
@@ -222,27 +175,6 @@ def _field(owner: object, name: str) -> Any:
         return extra[name]
     found = getattr(owner, name, None)
     return None if callable(found) else found
-
-
-def _grouped(values: Sequence[Any]) -> Groups:
-    pairs = [(row, label) for row, value in enumerate(values) for label in _labels(value)]
-    labels = sorted({label for _, label in pairs})
-    places = {label: place for place, label in enumerate(labels)}
-    rows = np.array([row for row, _ in pairs], dtype=np.int64)
-    codes = np.array([places[label] for _, label in pairs], dtype=np.int64)
-    return Groups(tuple(labels), _locked(rows), _locked(codes))
-
-
-def _labels(value: object) -> Iterable[str]:
-    """The labels in a cell, each once; null and the empty text are none."""
-    cells = value if isinstance(value, (tuple, list)) else (value,)
-    return dict.fromkeys(str(cell) for cell in cells if cell is not None and cell != "")
-
-
-def _locked(column: NDArray[_ScalarT]) -> NDArray[_ScalarT]:
-    """The same array, which nobody can write to: it is shared by all who ask for the column."""
-    column.setflags(write=False)
-    return column
 
 
 def _frame_records(frame: Any) -> list[EvalRecord]:

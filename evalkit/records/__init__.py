@@ -1,0 +1,12 @@
+"""A run as rows and as columns: `Records` is a sequence of EvalRecord that is also a table.
+
+Iterating gives rows. Naming gives columns: texts become int32 codes over one vocabulary, so that equality
+of strings is equality of integers; null is -1 among codes, NaN among numbers.
+"""
+
+from __future__ import annotations
+
+from evalkit.records.columns import Groups, Lists, Ranked
+from evalkit.records.table import Records, RecordsLike, asked, load
+
+__all__ = ["Groups", "Lists", "Ranked", "Records", "RecordsLike", "asked", "load"]

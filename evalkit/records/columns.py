@@ -1,0 +1,78 @@
+"""What columns are made of: codes, lists as offsets and codes, and rows by label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Codes", "Groups", "Lists", "Ranked", "grouped", "locked"]
+
+_ScalarT = TypeVar("_ScalarT", bound=np.generic)
+Codes: TypeAlias = NDArray[np.int32]
+
+
+class Lists(NamedTuple):
+    """A column of lists of texts: row i holds `codes[offsets[i]:offsets[i + 1]]`.
+
+    `offsets` has shape (n + 1,), `codes` (total,); `missing` (n,) is true where the list was null.
+    """
+
+    offsets: NDArray[np.int64]
+    codes: Codes
+    missing: NDArray[np.bool_]
+
+    def ranked(self) -> Ranked:
+        """The items of each row in their order, first occurrences only, without those that are null."""
+        rows = np.repeat(np.arange(len(self.missing), dtype=np.int64), np.diff(self.offsets))
+        rows, codes = rows[self.codes >= 0], self.codes[self.codes >= 0].astype(np.int64)
+        _, first = np.unique(rows * (codes.max(initial=0) + 1) + codes, return_index=True)
+        first.sort()
+        rows, codes = rows[first], codes[first]
+        return Ranked(rows, codes, np.arange(1, len(rows) + 1) - np.searchsorted(rows, rows))
+
+
+class Ranked(NamedTuple):
+    """Distinct items with their places: row `rows[j]` has the item `codes[j]` as its `ranks[j]`-th, from 1.
+
+    All have shape (items,) and stand in order of row, then rank.
+    """
+
+    rows: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    ranks: NDArray[np.int64]
+
+
+class Groups(NamedTuple):
+    """Which rows carry which label: pair j says that row `rows[j]` has `labels[codes[j]]`.
+
+    `labels` is sorted. A row without a label is in no pair, a row with several tags in several.
+    """
+
+    labels: tuple[str, ...]
+    rows: NDArray[np.int64]
+    codes: NDArray[np.int64]
+
+
+def grouped(values: Sequence[Any]) -> Groups:
+    """The rows of each label of a column of texts, flags or lists of texts."""
+    pairs = [(row, label) for row, value in enumerate(values) for label in _labels(value)]
+    labels = sorted({label for _, label in pairs})
+    places = {label: place for place, label in enumerate(labels)}
+    rows = np.array([row for row, _ in pairs], dtype=np.int64)
+    codes = np.array([places[label] for _, label in pairs], dtype=np.int64)
+    return Groups(tuple(labels), locked(rows), locked(codes))
+
+
+def _labels(value: object) -> Iterable[str]:
+    """The labels in a cell, each once; null and the empty text are none."""
+    cells = value if isinstance(value, (tuple, list)) else (value,)
+    return dict.fromkeys(str(cell) for cell in cells if cell is not None and cell != "")
+
+
+def locked(column: NDArray[_ScalarT]) -> NDArray[_ScalarT]:
+    """The same array, which nobody can write to: it is shared by all who ask for the column."""
+    column.setflags(write=False)
+    return column

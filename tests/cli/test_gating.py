@@ -1,0 +1,220 @@
+"""The commands as a shell sees them: what they print, what they write, and how the process ends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from evalkit.cli import main
+from evalkit.contracts import EvalRecord, Manifest
+from evalkit.reading import encode
+
+POLICY = """
+[gate]
+baseline = "baselines/shop.json"
+regression = ["intent_top1"]
+[gate.thresholds]
+intent_top1 = 0.5
+"""
+
+
+def on_file(folder: Path, run_id: str, right: list[bool], **fields: object) -> None:
+    """A run whose samples are right or wrong as asked, with its manifest."""
+    rows = [
+        EvalRecord(
+            sample_id=f"q{i}",
+            query=f"第{i}个问题",
+            intent_l1="售后",
+            intent_l2="S14_退换货咨询",
+            intent_pred="S14_退换货咨询" if good else "S15_保修维修",
+            response="七天内可以退。" if good else "请联系维修。",
+            run_id=run_id,
+        )
+        for i, good in enumerate(right)
+    ]
+    known = {
+        "run_id": run_id,
+        "state": "complete",
+        "eval_set": "cases.jsonl",
+        "eval_set_sha256": "ab" * 32,
+        "target": "shop",
+        "evalkit_version": "0.1.0",
+        "started_at": f"2026-08-2{run_id[-1]}T00:00:00Z",
+        "planned": len(right),
+    }
+    manifest = Manifest.model_validate(known | fields)
+    (folder / "runs").mkdir(exist_ok=True)
+    (folder / "runs" / f"{run_id}.jsonl").write_bytes(b"".join(map(encode, rows)))
+    (folder / "runs" / f"{run_id}.meta.json").write_text(manifest.model_dump_json(), encoding="utf-8")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Four runs: two alike, one with six flips, one that lost a sample."""
+    on_file(tmp_path, "run1", [True] * 20)
+    on_file(tmp_path, "run2", [True] * 20)
+    on_file(tmp_path, "run3", [False] * 6 + [True] * 14)
+    on_file(tmp_path, "run4", [True] * 19)
+    return tmp_path
+
+
+class Done(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Evalkit = Callable[..., Done]
+
+
+@pytest.fixture
+def evalkit(place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Evalkit:
+    """The command line in the folder of the runs, in this process."""
+    monkeypatch.chdir(place)
+
+    def run(*words: str) -> Done:
+        monkeypatch.setattr(sys, "argv", ["evalkit", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Done(int(ended.value.code or 0), *capfd.readouterr())
+
+    return run
+
+
+@pytest.mark.parametrize(("run", "code"), [("run2", 0), ("run3", 1), ("run4", 3)])
+def test_the_process_ends_with_the_code_of_the_verdict(place: Path, run: str, code: int) -> None:
+    words = ["gate", run, "--baseline", "run1", "--regression", "intent_top1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "evalkit", *words], cwd=place, capture_output=True, check=False
+    )
+    assert done.returncode == code
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        pytest.param(["run2", "--baseline", "run1", "--regression", "intent_top1"], 0, "PASS", id="pass"),
+        pytest.param(
+            ["run2", "--baseline", "latest", "--regression", "intent_top1"], 0, "against run1", id="latest"
+        ),
+        pytest.param(
+            ["run3", "--baseline", "run1", "--regression", "intent_top1"], 1, "REGRESSION", id="regression"
+        ),
+        pytest.param(
+            ["run3", "--baseline", "run1", "--regression", "intent_top1=0.3"], 0, "PASS", id="allowed"
+        ),
+        pytest.param(["run3", "--threshold", "intent_top1=0.7"], 0, "PASS", id="exactly there"),
+        pytest.param(["run3", "--threshold", "intent_top1=0.71"], 1, "REGRESSION", id="short"),
+        pytest.param(["run3"], 3, "nothing is gated", id="nothing gated"),
+        pytest.param(
+            ["run4", "--baseline", "run1", "--regression", "intent_top1"], 3, "19 of the 20", id="lost"
+        ),
+        pytest.param(
+            ["run1", "--baseline", "latest", "--regression", "intent_top1"], 3, "no baseline", id="first"
+        ),
+    ],
+)
+def test_a_gate_ends_as_its_verdict_says(evalkit: Evalkit, words: list[str], code: int, told: str) -> None:
+    done = evalkit("gate", *words)
+    assert done.returncode == code, done.stderr
+    assert told in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        pytest.param(["run3", "--threshold", "intent_top1"], 2, "wanted METRIC=VALUE", id="no value"),
+        pytest.param(
+            ["run3", "--threshold", "intent_top1=high"], 2, "found 'high', wanted a number", id="no number"
+        ),
+        pytest.param(["run3", "--threshold", "intent_top1=nan"], 2, "wanted a finite number", id="nan"),
+        pytest.param(["run3", "--regression", "intent_top1=-1"], 2, "from 0 on", id="negative"),
+        pytest.param(["run3", "--policy", "nowhere.toml"], 66, "no such file", id="no policy"),
+        pytest.param(["run9"], 66, "'run9'", id="no run"),
+        pytest.param(["run3", "--baseline", "nobody"], 66, "'nobody'", id="no baseline"),
+    ],
+)
+def test_what_cannot_be_asked_is_no_verdict(evalkit: Evalkit, words: list[str], code: int, told: str) -> None:
+    done = evalkit("gate", *words)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_misspelt_key_of_the_policy_ends_with_2(place: Path, evalkit: Evalkit) -> None:
+    (place / "evalkit.toml").write_text("[gate]\ntreshold = 1\n", encoding="utf-8")
+    done = evalkit("gate", "run2")
+    assert done.returncode == 2
+    assert "Did you mean 'thresholds'" in done.stderr
+
+
+def test_every_output_carries_the_verdict_of_the_exit_code(place: Path, evalkit: Evalkit) -> None:
+    words = ["run3", "--baseline", "run1", "--regression", "intent_top1", "--github"]
+    files = ["--junit", "out/gate.xml", "--markdown", "out/comment.md", "--gitlab", "out/quality.json"]
+    done = evalkit("gate", *words, *files, "--json")
+    assert done.returncode == 1
+    told = json.loads(done.stdout)
+    assert (told["verdict"], told["exit_code"]) == ("REGRESSION", 1)
+    assert done.stderr.startswith("::error title=evalkit gate::REGRESSION")
+    suite = ET.parse(place / "out" / "gate.xml")  # noqa: S314 - our own text
+    assert suite.find(".//property[@name='verdict']").attrib["value"] == "REGRESSION"
+    assert (place / "out" / "comment.md").read_text(encoding="utf-8").startswith("## ❌ REGRESSION")
+    assert json.loads((place / "out" / "quality.json").read_bytes())[0]["description"] == told["headline"]
+
+
+def test_an_accepted_baseline_holds_later_runs_by_the_policy(place: Path, evalkit: Evalkit) -> None:
+    done = evalkit("baseline", "accept", "run1", "--name", "shop", "--dir", "baselines")
+    assert (done.returncode, done.stdout) == (0, f"{Path('baselines/shop.json')}\n")
+    (place / "evalkit.toml").write_text(POLICY, encoding="utf-8")
+    assert [evalkit("gate", run).returncode for run in ("run2", "run3", "run4")] == [0, 1, 3]
+    (place / "runs" / "run1.jsonl").unlink()
+    assert evalkit("gate", "run2").returncode == 0
+
+
+def test_the_baseline_of_a_policy_stands_beside_the_policy(place: Path, evalkit: Evalkit) -> None:
+    evalkit("baseline", "accept", "run1", "--name", "shop", "--dir", "ci/baselines")
+    (place / "ci" / "evalkit.toml").write_text(POLICY, encoding="utf-8")
+    assert evalkit("gate", "run2", "--policy", "ci/evalkit.toml").returncode == 0
+
+
+def test_diff_prints_changes_and_flips_whatever_they_are(place: Path, evalkit: Evalkit) -> None:
+    done = evalkit("diff", "run1", "run3", "--metric", "intent_top1")
+    assert done.returncode == 0
+    for part in ("100% → 70%", "0.03125", "6 right → wrong", "S15_保修维修", "请联系维修。"):
+        assert part in done.stdout
+    told = json.loads(evalkit("diff", "run1", "run3", "--metric", "intent_top1", "--json").stdout)
+    assert told["changes"][0]["p"] == 0.03125
+    assert len(told["flips"]) == 6
+
+
+def test_diff_refuses_unequal_eval_sets_unless_told(place: Path, evalkit: Evalkit) -> None:
+    on_file(place, "run5", [True] * 21, eval_set_sha256="cd" * 32)
+    refused = evalkit("diff", "run1", "run5")
+    assert refused.returncode == 3
+    assert "sha256 abababababab… in the base, cdcdcdcdcdcd… in the run" in refused.stdout
+    allowed = evalkit("diff", "run1", "run5", "--changed-set")
+    assert allowed.returncode == 0
+    assert "added 1: q20" in allowed.stdout
+
+
+def test_diff_without_a_run_before_says_so(place: Path, evalkit: Evalkit) -> None:
+    done = evalkit("diff", "latest", "run1")
+    assert done.returncode == 66
+    assert "no complete run of this eval set and target" in done.stderr
+
+
+def test_an_incomplete_run_is_not_accepted(place: Path, evalkit: Evalkit) -> None:
+    on_file(place, "run6", [True] * 2, state="interrupted", planned=20)
+    done = evalkit("baseline", "accept", "run6")
+    assert done.returncode == 3
+    assert not (place / "eval_sets").exists()
