@@ -241,7 +241,9 @@ def test_several_rules_of_one_layer() -> None:
 
 def test_one_intent_rule_that_fails_is_enough_whatever_the_others_would_say() -> None:
     unsure = task(None, 1.0)
-    wrong = Verdict(rule="intent_classification", passed=False, score=0.0, scope="full_dialog", layer="intent")
+    wrong = Verdict(
+        rule="intent_classification", passed=False, score=0.0, scope="full_dialog", layer="intent"
+    )
     right = wrong.model_copy(update={"passed": True, "score": 1.0})
     for verdict, accuracy in ((wrong, 0.0), (right, None)):
         record = unsure.model_copy(update={"verdicts": (*unsure.verdicts, verdict)})
