@@ -27,6 +27,7 @@ LAYERS = {
     "slices": 3,
     "stats": 3,
     "planning": 3,
+    "finding": 3,
     "agreement": 3,
     "net": 3,
     "metrics": 4,
@@ -48,7 +49,6 @@ SAME_FLOOR = {
     ("records", "reading"),
     ("cases", "reading"),
     ("planning", "stats"),
-    ("rules", "metrics"),
     ("agreement", "stats"),
     ("judgements", "reading"),
     ("judgements", "records"),
@@ -63,8 +63,7 @@ CLOSED = {"metrics", "rules", "judges", "targets", "importers", "engines"}
 
 SHARED = {
     "engines": {"local", "overrides", "rules"},
-    "metrics": {"completion"},
-    "rules": {"judged", "params", "regexes", "scope", "words"},
+    "rules": {"judged", "params", "scope", "words"},
     "judges": {
         "batch",
         "budget",
