@@ -17,6 +17,7 @@ from evalkit.records import Records
 from evalkit.report import schemas, tables
 from evalkit.report.parquet import encoded
 from evalkit.slices import slice_mean
+from evalkit.stats import bootstrap
 
 
 def frame(table: pa.Table) -> pd.DataFrame:
