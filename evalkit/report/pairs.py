@@ -19,7 +19,7 @@ from evalkit.report.snapshot import MetricFacts, Snapshot
 __all__ = ["Pairs", "Refusal", "pair", "refusals"]
 
 _SHA = 12
-_SIGN = re.compile("([:=])")
+_SIGN = re.compile("[:=]")
 
 
 class Refusal(NamedTuple):
@@ -130,6 +130,11 @@ def _metric_refusals(base: Snapshot, run: Snapshot, metric: str) -> Iterator[Ref
 def _parts(facts: MetricFacts) -> dict[str, str]:
     """The parts of a signature by name, without the eval set, which is compared for itself."""
     _, version, *rest = facts.signature.split("|")
-    named = {name: value for name, _, value in (_SIGN.split(part, maxsplit=1) for part in rest)}
+    named = dict(_named(part) for part in rest)
     named.pop("set", None)
     return {"version": version, **named}
+
+
+def _named(part: str) -> tuple[str, str]:
+    sign = _SIGN.search(part)
+    return (part[: sign.start()], part[sign.end() :]) if sign else (part, "")

@@ -66,10 +66,7 @@ _LINE_ENDS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"}
 
 @dataclass(frozen=True, slots=True)
 class MetricFacts:
-    """What tells whether two numbers of a metric compare, and how: `signature` must be equal for that.
-
-    `judge` is who judged, empty where nobody did.
-    """
+    """What tells whether two numbers of a metric compare: equal `signature`s; `judge` is empty for none."""
 
     signature: str
     is_rate: bool
