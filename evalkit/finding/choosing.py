@@ -25,6 +25,8 @@ Scored: TypeAlias = Sequence[tuple[float, Mention]]
 _FADING = 0.6
 _REACH = 8
 _CLOSE = 24
+_FAR = 400
+_MOST = 64
 _ENOUGH = 0.75
 _UNIT_BONUS = 1.0
 _OF_DESCRIPTION = 0.4
@@ -81,14 +83,15 @@ class Nearness:
         place, mention = at
         text = mention.said.plain
         patterns = self._patterns(word, slot)
-        here = _last(patterns, text[: mention.start])
+        back = max(0, mention.start - _FAR)
+        here = _last(patterns, text[back : mention.start])
         behind = _first(patterns, _SENTENCE.match(text, mention.end)[0])  # type: ignore[index] # it matches nothing too
-        near = [mention.start - here] if here is not None else []
+        near = [mention.start - back - here] if here is not None else []
         near += [behind] if behind is not None else []
         if near:
             return 1 + 1 / (1 + min(near) / _CLOSE)
         for back, before in enumerate(reversed(self._texts[max(0, place - _REACH) : place]), start=1):
-            if _last(patterns if before.source == "user" else patterns[:1], before.plain) is not None:
+            if _has(patterns if before.source == "user" else patterns[:1], before.plain):
                 return float(_FADING**back)
         return 0.0
 
@@ -125,10 +128,15 @@ def _cue(word: str) -> re.Pattern[str]:
     return re.compile("|".join(part for part in both if part))
 
 
-@functools.lru_cache(maxsize=16384)
 def _last(patterns: tuple[re.Pattern[str], ...], text: str) -> int | None:
     """Where the last match of any in a text ends."""
     return max((match.end() for pattern in patterns for match in pattern.finditer(text)), default=None)
+
+
+@functools.lru_cache(maxsize=1024)
+def _has(patterns: tuple[re.Pattern[str], ...], text: str) -> bool:
+    """Whether any matches in a text."""
+    return any(pattern.search(text) for pattern in patterns)
 
 
 def _first(patterns: tuple[re.Pattern[str], ...], text: str) -> int | None:
@@ -170,8 +178,8 @@ def as_range(first: Scored, last: Scored) -> tuple[Mention, Mention] | None:
     """The begin and the end that fit best: the begin is before the end; null where no two do."""
     pairs = (
         (one[0] + other[0] + _RECENT * (place + after), place, after, one[1], other[1])
-        for place, one in enumerate(first)
-        for after, other in enumerate(last)
+        for place, one in enumerate(first[-_MOST:])
+        for after, other in enumerate(last[-_MOST:])
         if one[1].value < other[1].value
     )
     best = max(pairs, key=lambda pair: pair[:3], default=None)

@@ -8,6 +8,7 @@ __all__ = ["affirms", "asks", "confirms", "corrects", "negated", "taken_back"]
 
 _WINDOW = 20
 _NEAR = 16
+_SENTENCE = 200
 _QUOTES = r"[\"'“‘「『《〈(\[【\s]*"
 _CHINESE = (
     r"(?:(?<![要])不|(?<![淹沉出埋])没有?|并?(?<![除莫])非|毫?无|未|(?<![特分区个性级类识辨差告])别|勿|除了|而非)"
@@ -79,15 +80,17 @@ def affirms(text: str) -> bool:
 
 def confirms(text: str, start: int) -> bool:
     """Whether the sentence of what begins at `start` confirms something to the user: 您的, 已预约, your."""
-    before = [match.end() for match in _ENDS.finditer(text, 0, start)]
-    return _CONFIRMATION.search(text, before[-1] if before else 0, start) is not None
+    before = [match.end() for match in _ENDS.finditer(text, max(0, start - _SENTENCE), start)]
+    return _CONFIRMATION.search(text, before[-1] if before else max(0, start - _SENTENCE), start) is not None
 
 
 def asks(text: str, start: int, end: int) -> bool:
     """Whether what stands there is only asked about or offered for choice, not said."""
-    before = [match.end() for match in _ENDS.finditer(text, 0, start)]
+    before = [match.end() for match in _ENDS.finditer(text, max(0, start - _SENTENCE), start)]
     after = _ENDS.search(text, end)
-    sentence = text[before[-1] if before else 0 : after.start() if after else len(text)]
+    sentence = text[
+        before[-1] if before else max(0, start - _SENTENCE) : after.start() if after else len(text)
+    ]
     clause = _CLAUSE.match(text, end)
     asked = bool(clause and _ASKS.search(clause[0]))
     if after is None or after[0] not in "?？":
