@@ -76,7 +76,6 @@ SHARED = {
         "embedding",
         "fitting",
         "jobs",
-        "keys",
         "moderation",
         "panel",
         "parsing",
