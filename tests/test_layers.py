@@ -84,7 +84,7 @@ SHARED = {
         "run",
         "server",
     },
-    "targets": {"ragent"},
+    "targets": {"channels", "ragent"},
 }
 """Siblings that stand a step below the rest of their folder."""
 
@@ -103,7 +103,7 @@ THIRD_PARTY = {
 
 EXTRA = {
     "net": {"httpx"},
-    "targets": {"httpx", "starlette", "uvicorn", "pydantic"},
+    "targets": {"httpx", "jmespath", "starlette", "uvicorn", "pydantic"},
     "judges": {"httpx", "pydantic", "xllamacpp"},
     "engines": {"pydantic"},
     "rules": {"pydantic"},
