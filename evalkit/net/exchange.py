@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from evalkit.contracts import ChannelError, Timings
-from evalkit.net.framing import EVENT_STREAM, Decodes, Framing
+from evalkit.net.framing import EVENT_STREAM, FrameDecoder, Framing
 from evalkit.net.refusal import Refused, expect, refused
 from evalkit.net.sse import Event, EventTooLarge
 from evalkit.net.transport import Stamped, Stamps, WireError, chunks
@@ -154,7 +154,7 @@ async def _read_events(
         seen.tail = decoder.tail
 
 
-def _take(seen: Exchange, decoder: Decodes, chunk: Stamped) -> None:
+def _take(seen: Exchange, decoder: FrameDecoder, chunk: Stamped) -> None:
     try:
         events: Sequence[Event] = decoder.feed(chunk.data)
     except EventTooLarge as error:

@@ -7,10 +7,10 @@ from typing import NamedTuple, Protocol
 
 from evalkit.net.sse import Decoder, Event, EventTooLarge
 
-__all__ = ["EVENT_STREAM", "Decodes", "Framing", "Lines"]
+__all__ = ["EVENT_STREAM", "FrameDecoder", "Framing", "Lines"]
 
 
-class Decodes(Protocol):
+class FrameDecoder(Protocol):
     """Bytes in, whole events out; `tail` is what has come of the next one."""
 
     @property
@@ -25,7 +25,7 @@ class Framing(NamedTuple):
     """The content types of a stream and what cuts it into events."""
 
     content_types: tuple[str, ...]
-    decoder: Callable[[], Decodes]
+    decoder: Callable[[], FrameDecoder]
 
 
 EVENT_STREAM = Framing(("text/event-stream",), Decoder)

@@ -50,7 +50,13 @@ def filled(template: Any, values: Values) -> Any:
 
 
 def address(template: str, values: Values) -> str:
-    """A URL: the placeholder that it begins with as it is, without a last slash; all others as one segment."""
+    """A URL: the placeholder that it begins with as it is, without a last slash; all others as one segment.
+
+    Raises ValueError where one of them is null: such an address leads somewhere else.
+    """
+    unset = [name for name in placeholders(template) if _value(name, values) is None]
+    if unset:
+        raise ValueError(f"the address wants {', '.join(unset)}, of which there is none")
     whole = _WHOLE.match(template)
     start = str(_value(whole[1], values)).rstrip("/") if whole else ""
     rest = template[whole.end() :] if whole else template

@@ -121,6 +121,11 @@ def test_a_trace_is_asked_until_it_is_there(replica: Any, sse: Any) -> None:
     seen = replica.ask(own(STREAM, evidence=evidence), replica.streams(*sse(*SAID)), later, later, done)
     assert (seen.retrieved_doc_ids, seen.evidence_source, len(replica.requests)) == (("a",), "trace", 4)
     assert replica.requests[-1].path == "/traces/tr%2F1"
+    untold = replica.ask(
+        own(STREAM, evidence=evidence), replica.streams(*sse(("m", {"t": "可"}), SAID[1])), done
+    )
+    assert (untold.evidence_status, untold.evidence_error.kind) == ("error", "bad_request"), "no id, no trace"
+    assert "trace_id" in untold.evidence_error.message
     never = replica.ask(
         own(STREAM, evidence=evidence | {"within_s": 0.03}), replica.streams(*sse(*SAID)), later
     )
