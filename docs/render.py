@@ -97,7 +97,7 @@ samples.groupby("intent_l2")["intent_top1"].agg(["size", "count", "mean"])   # n
 samples["intent_top1"].agg(["size", "count", "mean"])                        # the same, overall
 ```
 
-Beside them stand `summary.json` (the run, the overall metrics, worst intents, error directions, failures),
+Beside them stand `summary.json` (the run, the overall metrics, worst intents, error directions, failures, what to fix first),
 `per_sample.csv` (the samples for a spreadsheet), and `failures.jsonl` (each failed sample with its reasons).
 
 This page is written by `make docs` from the schemas.

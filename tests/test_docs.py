@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import runpy
 import subprocess
@@ -18,6 +19,7 @@ from evalkit import EvalRecord, registry
 from evalkit.cli import commands
 from evalkit.engines.local import DEFAULT, local
 from evalkit.records import Records
+from evalkit.report.policy import Policy, parse
 from evalkit.targets.http.configured import spec_of
 from evalkit.targets.http.rules import Documents, EventRule, Failure, Tools, UsagePaths
 from evalkit.targets.http.spec import AnswerSpec, EvidenceSpec, Parameter, TargetSpec
@@ -107,6 +109,16 @@ def test_every_built_in_extension_is_on_a_page(kind: str) -> None:
     pages = "".join(path.read_text(encoding="utf-8") for path in PAGES)
     for name in registry.names(kind):
         assert f"`{name}`" in pages or f"metrics.{name}`" in pages, f"{kind} {name} is on no page"
+
+
+def test_every_key_of_the_policy_is_on_the_page() -> None:
+    named = set(re.findall(r"^\| `([a-z_]+)` \|", page("gate.md"), re.MULTILINE))
+    assert named == {field.name for field in dataclasses.fields(Policy)}
+
+
+def test_the_policy_on_the_page_is_one() -> None:
+    example = page("gate.md").split("```toml\n")[1].split("```")[0]
+    assert parse(tomllib.loads(example)["gate"]).metrics == {"intent_top1", "recall@5", "answer_error_rate"}
 
 
 def examples() -> Iterator[tuple[str, str]]:

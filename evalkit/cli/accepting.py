@@ -23,7 +23,9 @@ def baseline() -> None:
 
 @baseline.command()
 @run_argument
-@click.option("--name", default="default", show_default=True, help="The baseline's name.")
+@click.option(
+    "--name", help="The baseline's name; the eval set's own, which `evalkit eval` looks for, without it."
+)
 @click.option(
     "--dir",
     "folder",
@@ -33,13 +35,17 @@ def baseline() -> None:
     help="Where baselines live.",
 )
 @runs_dir_option
-def accept(*, run: str, name: str, folder: Path, runs_dir: Path) -> None:
+def accept(*, run: str, name: str | None, folder: Path, runs_dir: Path) -> None:
     """Make RUN the baseline of that name; commit the file that is printed.
 
     \b
+    evalkit baseline accept latest
     evalkit baseline accept latest --name shop
     """
-    from evalkit.report import baseline as baselines  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.report import baseline as baselines  # noqa: PLC0415
 
     after, _ = sides(run, None, runs_dir)
-    click.echo(str(baselines.accept(after, name, folder=folder)))
+    manifest = runs.manifest(runs.find(run, runs_dir))
+    own = Path(manifest.eval_set).stem if manifest else "default"
+    click.echo(str(baselines.accept(after, name or own, folder=folder)))

@@ -62,7 +62,7 @@ def diff(  # noqa: PLR0913 - one parameter an option
     from evalkit.report.verdict_json import comparison_json  # noqa: PLC0415
     from evalkit.report.verdict_text import comparison_view  # noqa: PLC0415
 
-    after, before = sides(run, base, runs_dir)
+    after, before = sides(run, base, runs_dir, metrics=metrics or None)
     if before is None:
         raise NoInput(
             f"base {base!r}: found no complete run of this eval set and target before {run!r}; name one."
@@ -131,21 +131,16 @@ def gate(  # noqa: PLR0913 - one parameter an option
     evalkit gate latest --baseline latest --regression intent_top1 --regression recall@5=0.02
     evalkit gate latest --policy evalkit.toml --junit gate.xml --markdown comment.md --github
     """
-    from datetime import UTC, datetime  # noqa: PLC0415 - heavy imports wait for the command
-
-    from evalkit.cli.policies import asked_policy  # noqa: PLC0415
-    from evalkit.judges.certificates import read_certificates  # noqa: PLC0415
-    from evalkit.report import gate as gates  # noqa: PLC0415
+    from evalkit.cli.policies import asked_policy, held  # noqa: PLC0415 - heavy imports wait for the command
 
     asked = asked_policy(policy, thresholds=thresholds, regression=regression)
-    after, before = sides(run, baseline or asked.baseline, runs_dir)
-    verdict = gates.gate(
-        after,
-        base=before,
+    verdict = held(
+        run,
         policy=asked,
-        today=datetime.now(UTC).date(),
-        allow_changed_set=changed_set,
-        certificates=read_certificates(certificates),
+        baseline=baseline or asked.baseline,
+        runs_dir=runs_dir,
+        changed_set=changed_set,
+        certificates=certificates,
     )
     _tell(verdict, **outputs)
     ctx.exit(verdict.exit_code)

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
+from evalkit.cli.sides import sides
 from evalkit.errors import UsageError
+from evalkit.judges.certificates import read_certificates
+from evalkit.report.gate import gate
 from evalkit.report.policy import Policy, read
 from evalkit.report.settings import distance, number
+from evalkit.report.verdict import Verdict
 
-__all__ = ["asked_policy"]
+__all__ = ["asked_policy", "held"]
 
 _POLICY = Path("evalkit.toml")
 
@@ -39,6 +44,27 @@ def asked_policy(path: Path | None, *, thresholds: Iterable[str], regression: It
         },
         regression=tuple(dict.fromkeys([*policy.regression, *drops])),
         max_drop={**policy.max_drop, **{name: drop for name, drop in drops.items() if drop is not None}},
+    )
+
+
+def held(
+    run: str,
+    *,
+    policy: Policy,
+    baseline: str | None,
+    runs_dir: Path,
+    changed_set: bool = False,
+    certificates: Path = Path("certificates.jsonl"),
+) -> Verdict:
+    """The verdict on a run that a person named: held to the policy, today, against the baseline if any."""
+    after, before = sides(run, baseline, runs_dir, metrics=policy.metrics)
+    return gate(
+        after,
+        base=before,
+        policy=policy,
+        today=datetime.now(UTC).date(),
+        allow_changed_set=changed_set,
+        certificates=read_certificates(certificates),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,14 +22,17 @@ runs_dir_option = click.option(
 )
 
 
-def sides(run: str, base: str | None, runs_dir: Path) -> tuple[Snapshot, Snapshot | None]:
+def sides(
+    run: str, base: str | None, runs_dir: Path, *, metrics: Collection[str] | None = None
+) -> tuple[Snapshot, Snapshot | None]:
     """The run, and what it is held against: null where that is `latest` and there is no earlier run.
 
-    NoInput where something has no such name.
+    Both with every built-in metric, or with those `metrics` at least. NoInput where something has no such name.
     """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report import baseline as baselines  # noqa: PLC0415
 
     place = runs.find(run, runs_dir)
     against = None if base is None else baselines.resolve(base, run=place, runs_dir=runs_dir)
-    return baselines.load(place), None if against is None else baselines.load(against)
+    before = None if against is None else baselines.load(against, metrics=metrics)
+    return baselines.load(place, metrics=metrics), before

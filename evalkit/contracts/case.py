@@ -56,6 +56,8 @@ class SlotSpec(Frozen):
     """A regular expression that any acceptable value matches."""
     type: str | None = None
     """The kind of value: `phone`, `date`, `order_id`, …"""
+    values: Texts = ()
+    """The values it may take, where they can be listed: the type `enum`."""
 
 
 class StepSpec(Frozen):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,11 +31,12 @@ class Scored(NamedTuple):
     overridden: Mapping[str, int]
 
 
-def scored(path: Path, *, manual: Manual | None = None) -> Scored:
+def scored(path: Path, *, manual: Manual | None = None, wanted: Collection[str] | None = None) -> Scored:
     """The run whose records are at `path`, held against its rules and scored.
 
     The manifest's taxonomy says which intent has which parent. What judges said of the run stands beside it
-    and is scored with it; `manual` scores are put in place.
+    and is scored with it; `manual` scores are put in place. Where only some metrics are `wanted`, no more
+    families are worked out than it takes to have them.
 
     Raises NoInput without records, BadData naming every line that does not hold.
     """
@@ -46,5 +47,17 @@ def scored(path: Path, *, manual: Manual | None = None) -> Scored:
         Spec("intent", {"parents": parents}) if spec.type == "intent" and parents else spec
         for spec in DEFAULT
     ]
-    results, counts = overridden(records, local(records, metrics=metrics), manual or {})
+    results, counts = overridden(records, _measured(records, metrics, wanted), manual or {})
     return Scored(path.stem, records, results, manifest, counts)
+
+
+def _measured(
+    records: Records, families: Sequence[Spec], wanted: Collection[str] | None
+) -> list[MetricResult]:
+    if wanted is None:
+        return local(records, metrics=families)
+    results: list[MetricResult] = []
+    for family in families:
+        if not set(wanted) <= {result.name for result in results}:
+            results += local(records, metrics=[family])
+    return results

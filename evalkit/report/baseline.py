@@ -5,6 +5,7 @@ A baseline is a file of its own, `eval_sets/baselines/<name>.json`: it moves whe
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from evalkit import runs
@@ -14,19 +15,20 @@ from evalkit.errors import Incomplete, NoInput
 from evalkit.report.snapshot import Snapshot, from_json, snapshot, to_json
 from evalkit.writing import replace
 
-__all__ = ["accept", "load", "previous", "resolve"]
+__all__ = ["accept", "beside", "load", "previous", "resolve"]
 
 FOLDER = Path("eval_sets") / "baselines"
 _END = ".json"
 
 
-def load(path: Path) -> Snapshot:
+def load(path: Path, *, metrics: Collection[str] | None = None) -> Snapshot:
     """The snapshot at `path`: a baseline's `.json`, or the records of a run, scored by every built-in metric.
 
+    With `metrics` no more families of them are worked out than it takes to have those.
     NoInput where there is no such file, BadData where it does not hold.
     """
     if path.suffix != _END:
-        run = scored(path)
+        run = scored(path, wanted=metrics)
         return snapshot(run.records, run.results, run.manifest)
     try:
         return from_json(path.read_bytes(), path=str(path))
@@ -52,6 +54,11 @@ def accept(run: Snapshot, name: str, *, folder: Path = FOLDER) -> Path:
     replace(path, written)
     from_json(path.read_bytes(), path=str(path))
     return path
+
+
+def beside(eval_set: Path) -> Path:
+    """Where the baseline of an eval set lives: `baselines/<name of the set>.json` beside it."""
+    return eval_set.parent / "baselines" / f"{eval_set.stem}{_END}"
 
 
 def resolve(name: str, *, run: Path, runs_dir: Path, folder: Path = FOLDER) -> Path | None:

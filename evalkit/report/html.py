@@ -18,12 +18,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from evalkit.report.digest import Digest
 from evalkit.report.failures import Failure
 from evalkit.report.figures import NOTHING, Figure, figures, milliseconds, percent, share
+from evalkit.report.fix_first import fix_first
+from evalkit.report.gains import points
 from evalkit.report.notes import notes
 from evalkit.report.reasons import GATES
 from evalkit.report.sample import layout
 from evalkit.report.summary import facts, state
 from evalkit.report.text import CAP_BYTES, capped, is_chinese, visible
 from evalkit.report.tree import tree
+from evalkit.report.wording import probability
 
 __all__ = ["SHOWN", "page"]
 
@@ -46,8 +49,9 @@ def page(digest: Digest) -> bytes:
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         beside=_beside(digest),
         tree=tree(digest, others=_beside(digest)),
+        fixing=fix_first(digest),
+        keys=_keys(digest),
         latency=digest.tables.latency.to_pylist(),
-        confusions=digest.tables.confusions.to_pylist(),
         dimensions=[(name, _by(digest, name)) for name in digest.by],
         failed=_by_gate(digest),
         shown=SHOWN,
@@ -73,6 +77,8 @@ def _environment() -> Environment:
         "layout": layout,
         "ms": milliseconds,
         "percent": percent,
+        "points": points,
+        "q": probability,
         "shell": shlex.quote,
     }
     environment.globals |= {"nothing": NOTHING, "share": share}
@@ -92,6 +98,11 @@ def _anchor(key: str) -> str:
 def _beside(digest: Digest) -> tuple[str, ...]:
     """The metrics that stand beside the main one in the tree, as far as anything was counted for them."""
     return tuple(figure.metric for figure in digest.overall if figure.metric in _BESIDE and figure.n_counted)
+
+
+def _keys(digest: Digest) -> dict[tuple[str, str | None], list[str]]:
+    """The samples that went each way."""
+    return {(row["gold"], row["predicted"]): row["keys"] for row in digest.tables.confusions.to_pylist()}
 
 
 def _by(digest: Digest, dimension: str) -> dict[str, list[Figure]]:

@@ -6,6 +6,7 @@ What is in one run only, or says something else now, is listed and never paired.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from evalkit.report.snapshot import MetricFacts, Snapshot
 __all__ = ["Pairs", "Refusal", "pair", "refusals"]
 
 _SHA = 12
+_SIGN = re.compile("[:=]")
 
 
 class Refusal(NamedTuple):
@@ -128,5 +130,11 @@ def _metric_refusals(base: Snapshot, run: Snapshot, metric: str) -> Iterator[Ref
 def _parts(facts: MetricFacts) -> dict[str, str]:
     """The parts of a signature by name, without the eval set, which is compared for itself."""
     _, version, *rest = facts.signature.split("|")
-    named = dict(part.partition("=")[::2] for part in rest if not part.startswith("set:"))
+    named = dict(_named(part) for part in rest)
+    named.pop("set", None)
     return {"version": version, **named}
+
+
+def _named(part: str) -> tuple[str, str]:
+    sign = _SIGN.search(part)
+    return (part[: sign.start()], part[sign.end() :]) if sign else (part, "")

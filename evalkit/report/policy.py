@@ -107,6 +107,14 @@ class Policy:
                     )
 
     @property
+    def metrics(self) -> frozenset[str]:
+        """Every metric that something is asked of."""
+        limits = [one for labels in self.slices.values() for one in labels.values()]
+        return frozenset(
+            [*self.thresholds, *self.regression, *(name for one in limits for name in one.thresholds)]
+        )
+
+    @property
     def dimensions(self) -> tuple[str, ...]:
         """The dimensions whose slices are compared."""
         return tuple(name for name in DIMENSIONS if name in self.by or name in self.slices)

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from evalkit.contracts import ChannelError, EvalRecord, ToolCall
-from evalkit.metrics.completion import found, steps
-from evalkit.metrics.completion.slots import is_value
+from evalkit.finding import found, is_value, steps
 from evalkit.metrics.tools import calls, pairing, same
 
 __all__ = ["Check", "Gate", "Reason", "channel_reasons", "checks", "empty_answer"]
@@ -146,8 +145,13 @@ def _incomplete(kind: str, what: str, *, wanted: list[str], given: list[str]) ->
 
 def _values(record: EvalRecord) -> Reason:
     slots = {slot.name: slot for slot in record.required_slots if slot.value is not None}
-    given = {finding.slot: finding.value for finding in found(record) or ()}
-    wrong = [name for name, slot in slots.items() if name not in given or not is_value(given[name], slot)]
+    findings = {finding.slot: finding for finding in found(record) or ()}
+    given = {name: finding.value for name, finding in findings.items()}
+    wrong = [
+        name
+        for name, slot in slots.items()
+        if name not in findings or not is_value(findings[name], slot, record)
+    ]
     text = f"slots without their right value: {_listed(wrong)}"
     expected = {name: slots[name].value for name in wrong}
     return Reason("completion", "wrong_values", text, expected, {name: given.get(name) for name in wrong})

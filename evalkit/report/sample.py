@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from evalkit.contracts import Attempt, ChannelError, EvalRecord, SlotSpec, StepSpec, ToolCall
+from evalkit.finding import Disagreement, disagreements
 from evalkit.report.figures import milliseconds
 
 __all__ = ["Section", "layout"]
@@ -78,8 +79,18 @@ def _observed(record: EvalRecord) -> Iterator[Row]:
     if record.tool_calls is not None:
         yield "tool calls", _lines(map(_call, record.tool_calls)) or "none"
     yield "filled slots", _json(record.filled_slots)
+    yield "sources differ", _lines(map(_difference, disagreements(record)))
     yield "done steps", _joined(record.done_steps or ())
     yield "contexts", _lines(_contexts(record), "\n\n")
+
+
+def _difference(found: Disagreement) -> str:
+    """A slot of which user, agent and target tell different things, and where each does."""
+    told = (
+        f"{one.evidence} {one.value}" + ("" if one.turn is None else f" (turn {one.turn + 1})")
+        for one in found.findings
+    )
+    return f"{found.slot}: {found.kind}: {_joined(told)}"
 
 
 def _ranked(record: EvalRecord) -> Iterator[str]:

@@ -12,6 +12,8 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from evalkit.contracts import Case, EvalRecord, Manifest, MetricResult
 from evalkit.errors import BadData, Fault, UsageError
 from evalkit.reading import decode
 from evalkit.records import Records
-from evalkit.report.tables import signature
+from evalkit.report.tables import scores, signature
 
 __all__ = ["MetricFacts", "Snapshot", "from_json", "snapshot", "to_json"]
 
@@ -41,7 +43,9 @@ TEXTS = (
 """The columns of a snapshot before its metrics: texts, null where there is none."""
 
 FORMAT = "evalkit-baseline/1"
-_CONTENT = frozenset(Case.model_fields) - {"sample_id"}
+_HEAD = ("run_id", "complete", "eval_set_sha256", "planned", "target")
+_WHOLE = 2**53
+_CONTENT = set(Case.model_fields) - {"sample_id"}
 _GOLD = (
     "intent_l1",
     "intent_l2",
@@ -56,15 +60,13 @@ _GOLD = (
     "expectation",
     "messages",
 )
+_gold = attrgetter(*_GOLD)
 _LINE_ENDS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"}
 
 
 @dataclass(frozen=True, slots=True)
 class MetricFacts:
-    """What tells whether two numbers of a metric compare, and how: `signature` must be equal for that.
-
-    `judge` is who judged, empty where nobody did.
-    """
+    """What tells whether two numbers of a metric compare: equal `signature`s; `judge` is empty for none."""
 
     signature: str
     is_rate: bool
@@ -100,12 +102,12 @@ def snapshot(records: Records, results: Sequence[MetricResult], manifest: Manife
     keys = list(records.keys)
     _refuse_twice(keys, [*TEXTS, *(result.name for result in results)])
     texts = {name: pd.Series(column, dtype=object) for name, column in _texts(records).items()}
-    frame = pd.DataFrame(texts | {result.name: _scores(result, keys) for result in results})
+    frame = pd.DataFrame(texts | {result.name: _scores(records, result) for result in results})
     frame.index = pd.Index(keys, dtype=object, name="key")
     sha256 = manifest.eval_set_sha256 if manifest else ""
     return Snapshot(
         run_id=manifest.run_id if manifest else "",
-        complete=_complete(records, manifest),
+        complete=bool(manifest and manifest.state == "complete" and len(records) >= manifest.planned),
         eval_set_sha256=sha256,
         planned=manifest.planned if manifest else 0,
         target=manifest.target if manifest else "",
@@ -121,50 +123,52 @@ def _refuse_twice(keys: list[str], columns: list[str]) -> None:
             raise UsageError(f"{what}: found {', '.join(twice[:5])} twice, wanted each name once.")
 
 
-def _complete(records: Records, manifest: Manifest | None) -> bool:
-    return manifest is not None and manifest.state == "complete" and len(records) >= manifest.planned
-
-
 def _facts(result: MetricResult, sha256: str) -> MetricFacts:
     told = signature(result, eval_set_sha256=sha256 or None)
     return MetricFacts(told, result.is_rate, result.is_pct, result.lower_is_better, result.judge)
 
 
-def _scores(result: MetricResult, keys: list[str]) -> NDArray[np.float64]:
-    found = (result.per_sample.get(key) for key in keys)
-    return np.array([math.nan if value is None else value for value in found], dtype=np.float64)
+def _scores(records: Records, result: MetricResult) -> NDArray[np.float64]:
+    column = scores(records, result)
+    return np.where(column.counted, column.values, np.nan)
 
 
 def _texts(records: Records) -> dict[str, list[str | None]]:
     """The columns of TEXTS in the order of the records; empty labels are none."""
-    columns: dict[str, list[str | None]] = {name: records.column(name) for name in TEXTS[:-2]}
-    for name in ("intent_l1", "intent_l2", "intent_pred"):
-        columns[name] = [label or None for label in columns[name]]
-    columns["query"] = ["\n".join(record.user_turns) for record in records]
-    columns["case_sha"] = [_case_sha(record) for record in records]
-    columns["gold"] = [",".join(name for name in _GOLD if getattr(record, name)) for record in records]
-    return columns
+    rows = [
+        (
+            record.sample_id,
+            record.intent_l1 or None,
+            record.intent_l2 or None,
+            record.intent_pred or None,
+            "\n".join(record.user_turns),
+            record.response,
+            record.answer_status,
+            record.evidence_status,
+            _case_sha(record),
+            ",".join(name for name, gold in zip(_GOLD, _gold(record), strict=True) if gold),
+        )
+        for record in records
+    ]
+    return {name: [row[place] for row in rows] for place, name in enumerate(TEXTS)}
 
 
 def _case_sha(record: EvalRecord) -> str:
     """The hash of the fields of the case but its id; defaults do not count, so that new fields do no harm."""
     try:
-        text = record.model_dump_json(include=set(_CONTENT), exclude_defaults=True)
+        text = record.model_dump_json(include=_CONTENT, exclude_defaults=True)
     except ValueError:  # a lone half of a surrogate pair
-        text = json.dumps(record.model_dump(include=set(_CONTENT), exclude_defaults=True), default=str)
+        text = json.dumps(record.model_dump(include=_CONTENT, exclude_defaults=True), default=str)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
 
 
 def to_json(snap: Snapshot) -> bytes:
     """The snapshot as UTF-8 JSON, one sample a line: the same snapshot gives the same bytes."""
-    head = {
-        name: getattr(snap, name) for name in ("run_id", "complete", "eval_set_sha256", "planned", "target")
-    }
+    head = {name: getattr(snap, name) for name in _HEAD}
     metrics = {name: asdict(facts) for name, facts in snap.metrics.items()}
     lines = [
         "{",
-        f' "format": {_json(FORMAT)},',
-        *(f" {_json(name)}: {_json(value)}," for name, value in head.items()),
+        *(f" {_json(name)}: {_json(value)}," for name, value in {"format": FORMAT, **head}.items()),
         ' "metrics": {',
         ",\n".join(f"  {_json(name)}: {_json(facts)}" for name, facts in metrics.items()),
         " },",
@@ -184,17 +188,23 @@ def _json(value: Any) -> str:
 
 
 def _samples(snap: Snapshot) -> Iterator[dict[str, Any]]:
-    """Each sample as its key, its texts and its scores, without what it does not have."""
+    """Each sample as its key, the texts it has, and its scores in the order of the metrics."""
     texts = [snap.samples[name].to_list() for name in TEXTS]
-    scores = [snap.samples[name].to_list() for name in snap.metrics]
+    columns = [snap.samples[name].to_list() for name in snap.metrics]
     for row, key in enumerate(snap.samples.index):
         said = {name: column[row] for name, column in zip(TEXTS, texts, strict=True)}
-        counted = {name: column[row] for name, column in zip(snap.metrics, scores, strict=True)}
         yield {
             "key": key,
             **{name: text for name, text in said.items() if text is not None},
-            "scores": {name: score for name, score in counted.items() if not math.isnan(score)},
+            "scores": [_plain(column[row]) for column in columns],
         }
+
+
+def _plain(score: float) -> float | None:
+    """The score as JSON has it: null for not counted, a whole number without its `.0`."""
+    if math.isnan(score):
+        return None
+    return int(score) if score.is_integer() and abs(score) < _WHOLE else score
 
 
 def from_json(raw: bytes, *, path: str = "baseline") -> Snapshot:
@@ -215,11 +225,8 @@ def _read(found: dict[str, Any]) -> Snapshot:
     metrics = {name: MetricFacts(**facts) for name, facts in found["metrics"].items()}
     rows = found["samples"]
     texts = {name: pd.Series([row.get(name) for row in rows], dtype=object) for name in TEXTS}
-    scores = {
-        name: np.array([_number(row["scores"].get(name, math.nan)) for row in rows], dtype=np.float64)
-        for name in metrics
-    }
-    frame = pd.DataFrame(texts | scores)
+    table = _table([row["scores"] for row in rows], len(metrics))
+    frame = pd.DataFrame(texts | {name: table[:, column] for column, name in enumerate(metrics)})
     frame.index = pd.Index([row["key"] for row in rows], dtype=object, name="key")
     _refuse_twice(list(frame.index), [*TEXTS, *metrics])
     return Snapshot(
@@ -233,7 +240,10 @@ def _read(found: dict[str, Any]) -> Snapshot:
     )
 
 
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"the score {value!r}")
-    return float(value)
+def _table(rows: list[list[float | None]], width: int) -> NDArray[np.float64]:
+    """The scores as (samples, metrics), null as NaN; TypeError for what is no score."""
+    for row in rows:
+        odd = [score for score in row if type(score) not in (int, float, NoneType)]
+        if odd or len(row) != width:
+            raise TypeError(f"the scores {row!r}, wanted {width} numbers or nulls")
+    return np.array(rows, dtype=np.float64).reshape(len(rows), width)

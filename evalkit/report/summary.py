@@ -8,6 +8,8 @@ from typing import Any
 
 from evalkit.contracts import Manifest
 from evalkit.report.digest import Digest, Run
+from evalkit.report.fix_first import fix_first
+from evalkit.report.fixing_json import plain
 from evalkit.report.worst import WorstRow
 
 __all__ = ["facts", "state", "summary"]
@@ -16,7 +18,7 @@ SHOWN = 10
 
 
 def summary(digest: Digest, *, files: Iterable[str]) -> dict[str, Any]:
-    """The run, every metric overall, the worst intents, error directions, latencies, failures and files.
+    """The run, every metric overall, the worst intents, error directions, latencies, failures, the first things to fix and files.
 
     All numbers are those of the tables, unrounded; null where nothing was counted. `files` are names in the
     folder of the summary.
@@ -39,6 +41,7 @@ def summary(digest: Digest, *, files: Iterable[str]) -> dict[str, Any]:
             "by_gate": digest.failures.by_gate,
             "by_kind": digest.failures.by_kind,
         },
+        "fix_first": plain(fix_first(digest).first),
         "files": sorted(files),
     }
 

@@ -17,6 +17,8 @@ from rich.text import Text
 from evalkit.contracts import EvalRecord
 from evalkit.report.digest import Channel, Digest
 from evalkit.report.figures import NOTHING, Figure, milliseconds, percent, share
+from evalkit.report.fix_first import fix_first
+from evalkit.report.fixing_text import first_view
 from evalkit.report.notes import notes
 from evalkit.report.sample import Section, layout
 from evalkit.report.summary import state
@@ -30,7 +32,7 @@ _TIMES = {"ttft_ms": "first text", "total_ms": "whole answer"}
 
 
 def summary_view(digest: Digest, *, files: Mapping[str, Path]) -> RenderableType:
-    """The run in ten seconds: headline metrics, times, channels, worst intents, failures, where the files are."""
+    """The run in ten seconds: headline metrics, times, channels, worst intents, failures, what to fix first, where the files are."""
     return Group(
         _title(digest),
         _headline(digest),
@@ -38,6 +40,7 @@ def summary_view(digest: Digest, *, files: Mapping[str, Path]) -> RenderableType
         _facts(digest),
         *_worst_intents(digest),
         _failures(digest),
+        first_view(fix_first(digest)),
         *(Text(f"! {one_line(note)}", "yellow") for note in notes(digest)),
         _files(files),
     )

@@ -1,4 +1,4 @@
-"""The intents as a tree, worst first on both levels, each with the numbers that stand beside it."""
+"""The intents as a tree, most to win first on both levels, each with the numbers that stand beside it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from evalkit.report.digest import Digest
 from evalkit.report.figures import Figure, figures
+from evalkit.report.fix_first import fix_first
+from evalkit.report.intent_tree import TreeRow
 from evalkit.report.text import storable
 from evalkit.report.worst import WorstRow, worst
 
@@ -16,9 +18,13 @@ __all__ = ["Branch", "Leaf", "tree"]
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One intent of either level: its place in the ranking, further metrics by name, and its failures."""
+    """One intent of either level: its figure, what there is to win, further metrics by name, and its failures.
+
+    `won` is null where the main metric cannot be won back: its scores leave 0–1.
+    """
 
     row: WorstRow
+    won: TreeRow | None
     others: Mapping[str, Figure]
     failed: int
 
@@ -32,7 +38,7 @@ class Branch:
 
 
 def tree(digest: Digest, *, others: Iterable[str] = ()) -> list[Branch]:
-    """The branches, worst mean of the main metric first; empty where no intent has a label.
+    """The branches, most to win of the main metric first, else worst mean; empty where no intent has a label.
 
     A label that stands under two first-level labels is put under the one that it has most often.
     """
@@ -55,8 +61,21 @@ def _leaves(digest: Digest, level: str, names: tuple[str, ...]) -> list[Leaf]:
     for name in names:
         for figure in figures(found.slices, dimension=level, metric=name):
             beside.setdefault(figure.slice, {})[name] = figure
+    won = {row.label: row for row in _ranked(digest, level)}
+    places = {label: place for place, label in enumerate(won)}
     rows = worst(found.slices, found.confusions, by=level, metric=digest.main or "")
-    return [Leaf(row, beside.get(row.figure.slice, {}), failed[row.figure.slice]) for row in rows]
+    rows.sort(key=lambda row: places.get(row.figure.slice, len(places)))
+    return [
+        Leaf(row, won.get(row.figure.slice), beside.get(row.figure.slice, {}), failed[row.figure.slice])
+        for row in rows
+    ]
+
+
+def _ranked(digest: Digest, level: str) -> list[TreeRow]:
+    ranked = fix_first(digest).tree
+    if ranked is None:
+        return []
+    return ranked.leaves if level == "intent_l2" else ranked.tops
 
 
 def _above(digest: Digest) -> dict[str, str | None]:

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from evalkit.contracts import Case, EvalRecord, Expectation, RuleSpec, ToolCall, Turn, Verdict
-from evalkit.metrics.completion import found, steps
+from evalkit.finding import found, steps
 
 __all__ = ["implied", "should_succeed"]
 

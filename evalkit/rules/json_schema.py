@@ -13,8 +13,8 @@ from pydantic import JsonValue
 
 from evalkit.contracts import Case, Turn, Verdict
 from evalkit.errors import UsageError
+from evalkit.finding.regexes import compiled, searchable
 from evalkit.reading.decoding import json_value, shown
-from evalkit.rules.regexes import compiled, searchable
 from evalkit.rules.scope import ReplyScope, over_replies
 
 __all__ = ["json_schema"]

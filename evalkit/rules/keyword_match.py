@@ -7,10 +7,11 @@ from typing import Literal, NamedTuple
 
 from evalkit.contracts import Case, Turn, Verdict
 from evalkit.errors import UsageError
+from evalkit.finding.denial import negated
+from evalkit.finding.regexes import compiled, searchable
 from evalkit.rules.params import Ratio, Words, reaches
-from evalkit.rules.regexes import compiled, searchable
 from evalkit.rules.scope import ReplyScope, over_replies
-from evalkit.rules.words import NORMALIZERS, Normalizer, negated, spans
+from evalkit.rules.words import NORMALIZERS, Normalizer, spans
 
 __all__ = ["keyword_match"]
 

@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from evalkit.contracts import Case, EvalRecord, Judgement, Question, SlotSpec, StepSpec, Turn, Verdict
 from evalkit.errors import UsageError
+from evalkit.finding import disagreements, found, steps
 from evalkit.kinds import Judge
-from evalkit.metrics.completion import found, steps
 from evalkit.rules.judged import no_judge, without_verdict
 from evalkit.rules.params import By, Ratio, reaches
 from evalkit.rules.scope import DialogScope, transcript
@@ -92,7 +92,7 @@ def task_completion(  # noqa: PLR0913 - the parameters of a rule are its configu
 
     It passes from `min_completion_rate` on. Slots and steps are the case's own unless some are given; a hybrid
     of one kind is that kind alone. `by` is the judge where there is one, else what can be seen without: see
-    `evalkit.metrics.completion`. In the scope `last_turn` only the last exchange is looked at, and no report
+    `evalkit.finding`. In the scope `last_turn` only the last exchange is looked at, and no report
     of the target about earlier ones. Nothing required, or nothing to be known: undecided. UsageError for
     weights that do not sum to 1. Source: mission, rule `task_completion`.
     """
@@ -122,10 +122,15 @@ def _seen(case: Case, dialog: Sequence[Turn], asked: _Asked) -> Verdict:
     slots, done = found(record), steps(record)
     if slots is None or done is None:
         return asked.undecided("what was said and reported does not tell: needs a judge, or what to look for")
+    told: dict[str, JsonValue] = {
+        "violations": {one.step: [*one.lacks] for one in done if not one.in_order},
+        "disagreements": {one.slot: one.kind for one in disagreements(record)},
+    }
     return asked.verdict(
-        {one.slot: {"turn": one.turn, "source": one.source} for one in slots},
+        {one.slot: {"turn": one.turn, "source": one.source, "evidence": one.evidence} for one in slots},
         {one.step: {"turn": one.turn, "source": one.source} for one in done if one.in_order},
         by="extractor",
+        **{name: value for name, value in told.items() if value},
     )
 
 

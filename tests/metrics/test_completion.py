@@ -90,14 +90,18 @@ def written(value: object) -> str | None:
     return fold(str(int(value)) if isinstance(value, float) else str(value)).strip() or None
 
 
+def is_latin(character: str) -> bool:
+    return character.isascii() and character.isalnum()
+
+
 def holds(text: str, way: str) -> int | None:
-    """Where the way to write something first stands in a folded text, not inside a longer number."""
+    """Where the way to write something first stands in a folded text, not inside a longer number or word."""
     for start in range(len(text) - len(way) + 1):
         end = start + len(way)
         if text[start:end] != way:
             continue
-        inside = way[0].isdigit() and start > 0 and text[start - 1].isdigit()
-        if not inside and not (way[-1].isdigit() and end < len(text) and text[end].isdigit()):
+        inside = is_latin(way[0]) and start > 0 and is_latin(text[start - 1])
+        if not inside and not (is_latin(way[-1]) and end < len(text) and is_latin(text[end])):
             return start
     return None
 
@@ -293,7 +297,8 @@ def test_spans_are_of_the_text_as_it_was_said(value: str, said: str, span: tuple
 
 def test_findings_of_a_dialog() -> None:
     """Slots with turn, span and speaker, the value as it was written."""
-    assert completion.found(dialog()) == [
+    found = completion.found(dialog()) or []
+    assert [(one.slot, one.value, one.turn, one.span, one.source) for one in found] == [
         ("phone", "１３８００１３８０００", 1, (5, 16), "user"),
         ("city", "上海", 1, (0, 2), "user"),
     ]
@@ -303,9 +308,9 @@ def test_steps_of_a_dialog() -> None:
     """Booked before it was verified: out of order, and so is what waits for the booking; countable."""
     found = completion.steps(dialog())
     assert found == [
-        ("verify", 1, (1, 3), "agent", True),
-        ("book", 1, None, "tool", False),
-        ("tell", 1, (9, 13), "agent", False),
+        ("verify", 1, (1, 3), "agent", True, ()),
+        ("book", 1, None, "tool", False, ("verify",)),
+        ("tell", 1, (9, 13), "agent", False, ("book",)),
     ]
     assert sum(not step.in_order for step in found) == 2
 
@@ -336,7 +341,7 @@ def test_weights_are_a_parameter() -> None:
 
 def test_a_bad_pattern_is_named() -> None:
     record = EvalRecord(sample_id="1", required_slots=[SlotSpec(name="phone", pattern="(")], response="好")
-    with pytest.raises(UsageError, match=r"slot 'phone': found pattern '\('"):
+    with pytest.raises(UsageError, match=r"slot 'phone': regular expression '\('"):
         completion.found(record)
 
 

@@ -239,6 +239,17 @@ def test_several_rules_of_one_layer() -> None:
     assert found["avg_completion"] == pytest.approx((1.0 + 2 * 0.4) / 3)
 
 
+def test_one_intent_rule_that_fails_is_enough_whatever_the_others_would_say() -> None:
+    unsure = task(None, 1.0)
+    wrong = Verdict(
+        rule="intent_classification", passed=False, score=0.0, scope="full_dialog", layer="intent"
+    )
+    right = wrong.model_copy(update={"passed": True, "score": 1.0})
+    for verdict, accuracy in ((wrong, 0.0), (right, None)):
+        record = unsure.model_copy(update={"verdicts": (*unsure.verdicts, verdict)})
+        assert overall([record])["intent_accuracy"] == accuracy
+
+
 def test_plain_rules_stand_beside() -> None:
     records = [
         task(sample_id=str(i), rules_passed=passed) for i, passed in enumerate((True, False, None, True))

@@ -92,7 +92,7 @@ def test_intents_are_those_of_the_table(make_digest, rich_run: list[EvalRecord])
 
 def test_gates_add_up_on_the_page(make_digest, rich_run: list[EvalRecord]) -> None:
     rows = read(make_digest(rich_run)).rows["overall"]
-    counts = {row[0]: int(row[2]) for row in rows if len(row) == 3}
+    counts = {row[0]: int(row[2]) for row in rows if len(row) == 4}
     assert list(counts)[:6] == ["channel", "intent", "retrieval", "completion", "answer", "passed"]
     assert sum(counts.values()) == len(rich_run)
 

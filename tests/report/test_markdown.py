@@ -52,8 +52,8 @@ def test_numbers_are_those_of_the_table(make_digest, rich_run: list[EvalRecord])
 def test_ten_questions(make_digest, ten_questions: list[EvalRecord]) -> None:
     text = document(make_digest(ten_questions)).decode()
     assert "Micro mean 80.0% over all samples, macro mean 83.3% over 5 intents." in text
-    assert "| `S3` | 50.0% | 9.5–90.5% | 2/2 | `S1` (1 of 1 errors) | +10.0% |" in text
-    assert "| `S14` | 66.7% | 20.8–93.9% | 3/3 | `S15` (1 of 1 errors) | +10.0% |" in text
+    assert "| `S3` | 50.0% | 9.5–90.5% | 2/2 | `S1` (1, 100.0% of its errors) | +10.0 (1.9–18.1) |" in text
+    assert "| `S14` | 66.7% | 20.8–93.9% | 3/3 | `S15` (1, 100.0% of its errors) | +10.0 (1.8–23.8) |" in text
 
 
 def test_what_does_not_fit_is_counted(make_digest) -> None:

@@ -159,10 +159,10 @@ def test_json_gives_back_any_snapshot(rows: list[tuple[str | None, str | None, f
         pytest.param(b"[]", "array", id="no object"),
         pytest.param(b'{"format": "x"}', "'x'", id="another format"),
         pytest.param(b'{"format": "evalkit-baseline/1"}', "metrics", id="no metrics"),
+        pytest.param(to_json(taken(record())).replace(b"[1]", b'["1"]'), "'1'", id="text score"),
+        pytest.param(to_json(taken(record())).replace(b"[1]", b"[true]"), "True", id="flag"),
         pytest.param(
-            to_json(taken(record())).replace(b'"intent_top1": 1.0', b'"intent_top1": "1.0"'),
-            "'1.0'",
-            id="text score",
+            to_json(taken(record())).replace(b"[1]", b"[1, 1]"), "wanted 1", id="two scores of one metric"
         ),
     ],
 )

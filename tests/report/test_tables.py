@@ -17,6 +17,7 @@ from evalkit.records import Records
 from evalkit.report import schemas, tables
 from evalkit.report.parquet import encoded
 from evalkit.slices import slice_mean
+from evalkit.stats import bootstrap
 
 
 def frame(table: pa.Table) -> pd.DataFrame:
@@ -137,11 +138,18 @@ def test_rates_have_wilson_intervals(right: int, n: int) -> None:
     assert (row.ci_low, row.ci_high) == pytest.approx((wanted.low, wanted.high), abs=1e-12)
 
 
-def test_what_is_not_a_rate_has_no_interval() -> None:
+def test_what_is_not_a_rate_has_the_interval_of_the_bootstrap() -> None:
     records = [EvalRecord(sample_id=str(row), score=row / 4) for row in range(4)]
     row = slices(records, metric(records)).iloc[0]
-    assert math.isnan(row.ci_low)
-    assert math.isnan(row.ci_high)
+    wanted = bootstrap([0, 0.25, 0.5, 0.75])
+    assert (row.ci_low, row.ci_high) == (wanted.low, wanted.high)
+
+
+def test_no_interval_has_zero_width() -> None:
+    """Scores that are all the same say nothing of their spread: Wilson over their sum bounds them."""
+    records = [EvalRecord(sample_id=str(row), score=1.0) for row in range(3)]
+    row = slices(records, metric(records)).iloc[0]
+    assert (row.ci_low, row.ci_high) == pytest.approx((0.4385, 1.0), abs=1e-4)
 
 
 @pytest.mark.parametrize(

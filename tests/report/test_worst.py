@@ -89,7 +89,7 @@ def test_no_intent_given_is_a_direction_too(make_digest) -> None:
     assert row.direction == Direction(None, 1, 1)
 
 
-def test_tree_has_each_intent_once_worst_first(make_digest, ten_questions: list[EvalRecord]) -> None:
+def test_tree_has_each_intent_once_most_to_win_first(make_digest, ten_questions: list[EvalRecord]) -> None:
     branches = tree(make_digest(ten_questions))
     shape = [
         (
@@ -98,7 +98,7 @@ def test_tree_has_each_intent_once_worst_first(make_digest, ten_questions: list[
         )
         for branch in branches
     ]
-    assert shape == [("S", ["S3", "S14", "S2", "S1"]), ("C", ["C1"])]
+    assert shape == [("S", ["S3", "S14", "S1", "S2"]), ("C", ["C1"])]
     assert [leaf.failed for leaf in branches[0].leaves] == [1, 1, 0, 0]
 
 

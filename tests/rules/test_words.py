@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.rules.words import fold, negated, spans
+from evalkit.finding.denial import negated
+from evalkit.rules.words import fold, spans
 
 
 @pytest.mark.parametrize(

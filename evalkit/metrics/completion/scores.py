@@ -8,8 +8,7 @@ import numpy as np
 
 from evalkit.contracts import EvalRecord, MetricResult
 from evalkit.errors import UsageError
-from evalkit.metrics.completion.slots import found, is_value
-from evalkit.metrics.completion.steps import steps
+from evalkit.finding import Trust, found, is_value, steps
 from evalkit.records import Records, RecordsLike
 from evalkit.slices import Scores, slice_mean
 
@@ -28,7 +27,7 @@ class _Scores(NamedTuple):
 
 
 def compute(
-    records: RecordsLike, *, slot_weight: float = 0.4, step_weight: float = 0.6
+    records: RecordsLike, *, slot_weight: float = 0.4, step_weight: float = 0.6, trust: Trust = "report"
 ) -> list[MetricResult]:
     """How much of the task was done, between 0 and 1.
 
@@ -37,7 +36,8 @@ def compute(
     - `completion`: `slot_weight` · slots + `step_weight` · steps where both are required, else the one that is
     - `slot_value_accuracy`: slots filled with their reference value / required slots that have one
 
-    Counted: something of the kind is required, the answer is ok, and `found` or `steps` can tell. Raises
+    `trust` says who decides whether a slot was filled: the target's `report` where it makes one, or the `texts`
+    alone. Counted: something of the kind is required, the answer is ok, and `found` or `steps` can tell. Raises
     UsageError for weights below 0 or that do not sum to 1.
     """
     if not (min(slot_weight, step_weight) >= 0 and abs(slot_weight + step_weight - 1) <= _SLACK):
@@ -46,7 +46,9 @@ def compute(
             "wanted two numbers from 0 that sum to 1."
         )
     table = Records.of(records)
-    rows = np.array([_scores(record, (slot_weight, step_weight)) for record in table], dtype=np.float64)
+    rows = np.array(
+        [_scores(record, (slot_weight, step_weight), trust) for record in table], dtype=np.float64
+    )
     columns = rows.reshape(len(table), len(_Scores._fields)).T
     return [
         MetricResult(name, *slice_mean(table, Scores(column, ~np.isnan(column))), is_pct=True)
@@ -54,23 +56,23 @@ def compute(
     ]
 
 
-def _scores(record: EvalRecord, weights: tuple[float, float]) -> _Scores:
+def _scores(record: EvalRecord, weights: tuple[float, float], trust: Trust) -> _Scores:
     if record.answer_status != "ok":
         return _Scores()
-    slots, values = _slots(record)
+    slots, values = _slots(record, trust)
     done = _steps(record)
     return _Scores(slots, done, _together(record, (slots, done), weights), values)
 
 
-def _slots(record: EvalRecord) -> tuple[float | None, float | None]:
+def _slots(record: EvalRecord, trust: Trust) -> tuple[float | None, float | None]:
     """The share of the slots that were filled, and of those with a reference value that were filled so."""
     required = {slot.name: slot for slot in record.required_slots}
-    findings = found(record)
+    findings = found(record, trust=trust)
     if not required or findings is None:
         return None, None
-    values = {finding.slot: finding.value for finding in findings}
+    values = {finding.slot: finding for finding in findings}
     right = [
-        slot.name in values and is_value(values[slot.name], slot)
+        slot.name in values and is_value(values[slot.name], slot, record)
         for slot in required.values()
         if slot.value is not None
     ]

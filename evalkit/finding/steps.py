@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from evalkit.contracts import EvalRecord, StepSpec, ToolCall
-from evalkit.metrics.completion.said import Said, literal, said, whole
+from evalkit.finding.denial import negated
+from evalkit.finding.literals import literal, whole
+from evalkit.finding.said import Said, said
 
 __all__ = ["StepFinding", "steps"]
 
@@ -14,7 +16,8 @@ __all__ = ["StepFinding", "steps"]
 class StepFinding(NamedTuple):
     """A step that was taken: where, and whether the steps it waits for were done before (`in_order`).
 
-    `span` is null where a tool call or the target's report shows the step, `turn` too in a report.
+    `span` is null where a tool call or the target's report shows the step, `turn` too in a report. `lacks`
+    names the steps that were not done in their order when it was taken.
     """
 
     step: str
@@ -22,6 +25,7 @@ class StepFinding(NamedTuple):
     span: tuple[int, int] | None
     source: Literal["target", "agent", "tool"]
     in_order: bool
+    lacks: tuple[str, ...] = ()
 
 
 class _Sign(NamedTuple):
@@ -42,15 +46,22 @@ def steps(record: EvalRecord) -> list[StepFinding] | None:
     cannot be known: no report, and nothing was said, or a step whose sign was not recorded or is not named.
     """
     required = {step.name: step for step in record.required_steps}
+    if not required:
+        return []
     signs = _reported(record, required) if record.done_steps is not None else _observed(record, required)
     if signs is None:
         return None
     done = _in_order(required, signs)
-    return [
-        StepFinding(name, *(done.get(name) or seen[0])[1:], in_order=name in done)
-        for name, seen in signs.items()
-        if seen
-    ]
+    return [_finding(required[name], seen[0], done) for name, seen in signs.items() if seen]
+
+
+def _finding(step: StepSpec, first: _Sign, done: Mapping[str, _Sign]) -> StepFinding:
+    """The step by its sign in order, else by its first, with the steps that were to come before and did not."""
+    sign = done.get(step.name)
+    if sign:
+        return StepFinding(step.name, *sign[1:], in_order=True)
+    lacks = tuple(name for name in step.after if name not in done or done[name].place >= first.place)
+    return StepFinding(step.name, *first[1:], in_order=False, lacks=lacks)
 
 
 def _in_order(required: Mapping[str, StepSpec], signs: Mapping[str, list[_Sign]]) -> dict[str, _Sign]:
@@ -108,7 +119,8 @@ def _called(step: StepSpec, calls: Sequence[Sequence[ToolCall]]) -> Iterator[_Si
 def _spoken(step: StepSpec, texts: Sequence[Said]) -> Iterator[_Sign]:
     """Where the agent says a keyword of the step; in each turn that is after its calls."""
     patterns = [whole(way) for way in map(literal, step.keywords) if way]
-    for text in texts:
-        if text.source == "agent":
-            for span in (span for pattern in patterns for span in text.spans(pattern)):
+    for text in (text for text in texts if text.source == "agent"):
+        for match in (match for pattern in patterns for match in pattern.finditer(text.plain)):
+            span = text.span(*match.span())
+            if span and not negated(text.plain, match.start()):
                 yield _Sign((text.turn, 1, span[0]), text.turn, span, "agent")

@@ -12,7 +12,7 @@ __all__ = ["compiled", "searchable"]
 
 
 @functools.lru_cache(maxsize=1024)
-def compiled(pattern: str) -> Any:
+def compiled(pattern: str, *, ignore_case: bool = False) -> Any:
     """The pattern, ready to `search` and `finditer` texts.
 
     UsageError where RE2 is not installed, or refuses it: it knows no look-around and no back-references.
@@ -25,6 +25,7 @@ def compiled(pattern: str) -> Any:
         ) from None
     options = re2.Options()
     options.log_errors = False
+    options.case_sensitive = not ignore_case
     try:
         return re2.compile(pattern, options)
     except (re2.error, UnicodeEncodeError) as error:
@@ -36,5 +37,5 @@ def compiled(pattern: str) -> Any:
 
 
 def searchable(text: str) -> str:
-    """The text as RE2 can read it: what is half a character becomes `?`."""
+    """The text as RE2 can read it, of the same length: what is half a character becomes `?`."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,103 @@
+"""Who is charged with what: the failures of a run by row, beside the samples that could have failed.
+
+The gates, their order and the reasons are those of the failures; nothing is judged here a second time.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalkit.contracts import EvalRecord
+from evalkit.report.digest import Digest
+from evalkit.report.failures import Failure
+from evalkit.report.gains import Gain, gain
+from evalkit.report.reasons import checks
+from evalkit.report.tables import scores
+
+__all__ = ["Charges", "Names", "Rows", "charges"]
+
+Rows = NDArray[np.bool_]
+Names: TypeAlias = Callable[[EvalRecord], Iterable[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Charges:
+    """The records of a run and, by row, the failure of each that failed.
+
+    `judged` (n,) are the samples that some gate was held against; `counted` has, by metric, where it counts.
+    """
+
+    records: Sequence[EvalRecord]
+    failed: Mapping[int, Failure]
+    judged: Rows
+    counted: Mapping[str, Rows]
+    _having: dict[Names, Mapping[str, list[int]]] = field(default_factory=dict)
+
+    @property
+    def n_judged(self) -> int:
+        """How many samples either passed or failed."""
+        return int(self.judged.sum())
+
+    @cached_property
+    def cases(self) -> NDArray[np.int64]:
+        """The number of the case of each row (n,): repeats have the same."""
+        places: dict[str, int] = {}
+        numbers = [places.setdefault(record.sample_id, len(places)) for record in self.records]
+        return np.array(numbers, dtype=np.int64)
+
+    @property
+    def recall(self) -> str:
+        """The metric that the gate of retrieval is held against; empty where there is none."""
+        return next((name for name in self.held if name.startswith("recall@")), "")
+
+    @property
+    def held(self) -> list[str]:
+        """The metrics that the gates are held against, in their order."""
+        return [check.metric for check in checks(self.counted)]
+
+    def rows(self, metric: str = "") -> Rows:
+        """The judged rows, only those that the metric counts where one is named."""
+        if not metric:
+            return self.judged.copy()
+        return self.judged & self.counted.get(metric, np.zeros(len(self.records), dtype=np.bool_))
+
+    def having(self, names: Names) -> Mapping[str, list[int]]:
+        """The rows of each name that `names` finds in the records; worked out once for each such function."""
+        if names not in self._having:
+            found: defaultdict[str, list[int]] = defaultdict(list)
+            for row, record in enumerate(self.records):
+                for name in set(names(record)):
+                    found[name].append(row)
+            self._having[names] = found
+        return self._having[names]
+
+    def gain(self, lost: Mapping[int, float], at_risk: Rows) -> Gain:
+        """How far the share of passing samples would rise if the rows in `lost` passed, so much of each.
+
+        The interval is over the rows `at_risk`, to which those of `lost` are added.
+        """
+        risk = at_risk.copy()
+        risk[list(lost)] = True
+        losses = np.zeros(len(self.records))
+        losses[list(lost)] = list(lost.values())
+        return gain(losses[risk], whole=self.n_judged, cases=self.cases[risk])
+
+
+def charges(digest: Digest) -> Charges:
+    """The charges of a run."""
+    records, results = digest.run.records, digest.run.results
+    rows = {id(record): row for row, record in enumerate(records)}
+    failed = {rows[id(failure.record)]: failure for failure in digest.failures.failed}
+    counted = {result.name: scores(records, result).counted for result in results}
+    judged = np.zeros(len(records), dtype=np.bool_)
+    judged[list(failed)] = True
+    for check in checks(counted):
+        judged |= counted[check.metric]
+    return Charges(records, failed, judged, counted)

@@ -1,0 +1,75 @@
+"""Where the samples fall out on their way: channel, intent, retrieval, completion and tools, answer.
+
+Each failed sample is charged to the first gate that it broke, and to the first reason there; the charges of
+all gates add up to the failures, and those of the reasons to their gate.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from evalkit.report.charges import Charges
+from evalkit.report.gains import Gain
+from evalkit.report.reasons import GATES, Gate
+
+__all__ = ["Funnel", "Stage", "funnel"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One gate: `entered` samples came to it, `charged` of them broke it first, by `kinds` of reason.
+
+    `gain` is how far the share of samples that pass would rise if nothing broke here.
+    """
+
+    gate: Gate
+    entered: int
+    charged: int
+    kinds: Mapping[str, int]
+    gain: Gain
+
+    @property
+    def left(self) -> int:
+        """The samples that came through."""
+        return self.entered - self.charged
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """All gates in their order; what is left after the last has `passed`.
+
+    `unjudged` samples had nothing that a gate could be held against, and never entered.
+    """
+
+    stages: tuple[Stage, ...]
+    passed: int
+    unjudged: int
+
+    @property
+    def failed(self) -> int:
+        """The samples charged to some gate."""
+        return sum(stage.charged for stage in self.stages)
+
+    @property
+    def judged(self) -> int:
+        """The samples that entered."""
+        return self.failed + self.passed
+
+
+def funnel(charged: Charges) -> Funnel:
+    """The funnel of a run; gates and reasons are those of its failures."""
+    stages: list[Stage] = []
+    entered = charged.n_judged
+    for gate in GATES:
+        stages.append(_stage(charged, gate, entered))
+        entered = stages[-1].left
+    return Funnel(tuple(stages), entered, len(charged.records) - charged.n_judged)
+
+
+def _stage(charged: Charges, gate: Gate, entered: int) -> Stage:
+    mine = {row: failure for row, failure in charged.failed.items() if failure.gate == gate}
+    kinds = Counter(failure.reasons[0].kind for failure in mine.values())
+    won = charged.gain(dict.fromkeys(mine, 1.0), charged.judged)
+    return Stage(gate, entered, len(mine), dict(kinds.most_common()), won)
