@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -9,10 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import BaseModel
 
 from evalkit import contracts
 from evalkit.cli import commands
 from evalkit.report import schemas
+from evalkit.targets.http.opening import COMMON
+from evalkit.targets.http.ready import preset_names, preset_spec
+from evalkit.targets.http.rules import Documents, EventRule, Failure, Tools, UsagePaths
+from evalkit.targets.http.spec import AnswerSpec, EvidenceSpec, Parameter, RequestSpec, TargetSpec
 
 HERE = Path(__file__).parent
 
@@ -154,9 +160,82 @@ def spelt(schema: dict[str, Any]) -> str:
     return name or WORDS.get(kind, kind)
 
 
+TABLES_OF_TARGETS: dict[str, type[BaseModel]] = {
+    "The target": TargetSpec,
+    "Parameters": Parameter,
+    "Requests": RequestSpec,
+    "The answer channel": AnswerSpec,
+    "Events": EventRule,
+    "Tool calls": Tools,
+    "Documents": Documents,
+    "Tokens": UsagePaths,
+    "The evidence channel": EvidenceSpec,
+    "Failures": Failure,
+}
+"""The sections of the page on targets as data, and the model whose keys each one's table lists."""
+
+
+def http_targets(page: str) -> str:
+    """The page on targets as data with its tables as models and presets have them now."""
+    head, *parts = page.split("\n## ")
+    return "\n## ".join([head, *(with_table(part) for part in parts)])
+
+
+def with_table(part: str) -> str:
+    """A part of the page, its table written anew where the title says of what it is."""
+    title = part.partition("\n")[0]
+    if title == "Ready-made":
+        rows = [
+            "| name | what it is | must be set | may be set | key |",
+            "|---|---|---|---|---|",
+            *map(preset_row, preset_names()),
+        ]
+    elif title == "What all of them take":
+        rows = ["| parameter | default | meaning |", "|---|---|---|"]
+        rows += [
+            f"| `{name}` | {shown(default)} | {escaped(what)} |" for name, (default, what) in COMMON.items()
+        ]
+    elif title in TABLES_OF_TARGETS:
+        rows = ["| key | default | meaning |", "|---|---|---|", *key_rows(TABLES_OF_TARGETS[title])]
+    else:
+        return part
+    table = "\n".join(rows)
+    return re.sub(
+        r"^\| .*?\n(?=\n|\Z)", lambda _: f"{table}\n", part, count=1, flags=re.MULTILINE | re.DOTALL
+    )
+
+
+def preset_row(name: str) -> str:
+    """A preset in one row."""
+    spec = preset_spec(name)
+    needed = [f"`{each}`" for each, found in spec.parameters.items() if found.needed]
+    other = [f"`{each}`" for each, found in spec.parameters.items() if not found.needed]
+    key = spec.secrets.get("key", "")
+    cells = [f"`{name}`", escaped(spec.about), " ".join(needed) or "–", " ".join(other) or "–"]
+    return f"| {' | '.join(cells)} | {f'`{key}`' if key else 'none; `key`'} |"
+
+
+def key_rows(model: type[BaseModel]) -> Iterator[str]:
+    """The model's own keys."""
+    for name in model.__annotations__:
+        if name not in model.model_fields:
+            continue
+        field = model.model_fields[name]
+        default = "must be given" if field.is_required() else shown(field.default)
+        yield f"| `{name}` | {default} | {escaped(field.description or '')} |"
+
+
+def shown(default: Any) -> str:
+    """A default as TOML has it; a dash for none."""
+    if default is None or default in ("", (), {}):
+        return "–"
+    return f"`{escaped(json.dumps(default, ensure_ascii=False))}`"
+
+
 def pages() -> dict[str, str]:
     """Every page that is written here, by its name."""
     return {
+        "http-targets.md": http_targets((HERE / "http-targets.md").read_text(encoding="utf-8")),
         "records.md": records((HERE / "records.md").read_text(encoding="utf-8")),
         "cli.md": "\n".join([CLI, *(section(name, command) for name, command in leaves(commands))]),
         "tables.md": "\n".join([TABLES, *map(table, ("samples", "slices", "confusions", "latency"))])

@@ -12,6 +12,7 @@ import importlib.metadata
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from evalkit.errors import UnknownName, UsageError
@@ -59,8 +60,24 @@ _BUILT_IN: dict[str, dict[str, str]] = {
     "target": {
         "demo": "evalkit.targets.demo:demo",
         "ragent": "evalkit.targets.ragent:ragent",
+        "openai": "evalkit.targets.http.ready:openai",
+        "openai_responses": "evalkit.targets.http.ready:openai_responses",
+        "anthropic": "evalkit.targets.http.ready:anthropic",
+        "dify": "evalkit.targets.http.ready:dify",
+        "fastgpt": "evalkit.targets.http.ready:fastgpt",
+        "ragflow": "evalkit.targets.http.ready:ragflow",
+        "ragflow_legacy": "evalkit.targets.http.ready:ragflow_legacy",
+        "ragflow_agent": "evalkit.targets.http.ready:ragflow_agent",
+        "langserve": "evalkit.targets.http.ready:langserve",
+        "langgraph": "evalkit.targets.http.ready:langgraph",
+        "vercel": "evalkit.targets.http.ready:vercel",
+        "vercel4": "evalkit.targets.http.ready:vercel4",
+        "coze": "evalkit.targets.http.ready:coze",
     },
 }
+_CONFIGURED = {"target": "evalkit.targets.http.configured:named"}
+"""What lists the extensions of a kind that a project describes in its `evalkit.toml`, each with its maker."""
+
 _registered: dict[tuple[str, str], Function] = {}
 
 
@@ -87,12 +104,18 @@ def register(kind: str, name: str) -> Callable[[Function], Function]:
 def names(kind: str) -> list[str]:
     """The names known of that kind: built in first, then the registered and the installed ones."""
     ours = list(_BUILT_IN.get(kind, {}))
-    theirs = {name for known, name in _registered if known == kind} | set(_entry_points(kind))
+    theirs = {name for known, name in _registered if known == kind} | {
+        *_entry_points(kind),
+        *_described(kind),
+    }
     return ours + sorted(theirs - set(ours))
 
 
 def lookup(kind: str, name: str) -> Function:
     """The function registered under that name, or named as `module:function`; UnknownName lists the others."""
+    described = _described(kind)
+    if name in described:
+        return _made(kind, name, described[name])
     if (kind, name) in _registered:
         return _registered[kind, name]
     if name in _BUILT_IN.get(kind, {}):
@@ -129,6 +152,20 @@ def bind(kind: str, spec: Spec, **resources: Any) -> Function:
             f"{kind} {spec.type!r}: parameters do not fit ({found}). Wanted: {spec.type}{signature}"
         )
     return functools.partial(function, **given)
+
+
+def _described(kind: str) -> dict[str, Callable[[], Function]]:
+    """What the project in the working directory describes of that kind."""
+    if kind not in _CONFIGURED or not Path("evalkit.toml").is_file():
+        return {}
+    found: dict[str, Callable[[], Function]] = _loaded(kind, _point(kind, _CONFIGURED[kind]))()
+    return found
+
+
+def _made(kind: str, name: str, make: Callable[[], Function]) -> Function:
+    if name in _BUILT_IN.get(kind, {}) or (kind, name) in _registered:
+        raise UsageError(f"evalkit.toml: [{kind}s.{name}]: the name is taken; give the table another one.")
+    return make()
 
 
 def _loaded(kind: str, point: importlib.metadata.EntryPoint) -> Function:

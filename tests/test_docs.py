@@ -13,12 +13,16 @@ from pathlib import Path
 
 import click
 import pytest
+from pydantic import BaseModel
 
 from evalkit import EvalRecord, registry
 from evalkit.cli import commands
 from evalkit.engines.local import DEFAULT, local
 from evalkit.records import Records
 from evalkit.report.policy import Policy, parse
+from evalkit.targets.http.configured import spec_of
+from evalkit.targets.http.rules import Documents, EventRule, Failure, Tools, UsagePaths
+from evalkit.targets.http.spec import AnswerSpec, EvidenceSpec, Parameter, TargetSpec
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "eval_sets" / "DATASHEET.md"])
@@ -52,10 +56,31 @@ def test_every_command_has_help_with_an_example(name: str) -> None:
             assert option.help, f"evalkit {name} {option.opts[0]} has no help"
 
 
-@pytest.mark.parametrize("name", ["cli.md", "records.md", "tables.md"])
+@pytest.mark.parametrize("name", ["cli.md", "http-targets.md", "records.md", "tables.md"])
 def test_written_pages_are_fresh(name: str) -> None:
     pages = runpy.run_path(str(ROOT / "docs" / "render.py"))["pages"]()
     assert page(name) == pages[name], "run `make docs`"
+
+
+def toml_examples() -> list[str]:
+    return re.findall(r"^```toml\n(.*?)^```", page("http-targets.md"), re.MULTILINE | re.DOTALL)
+
+
+def test_every_table_on_the_page_of_targets_is_a_target() -> None:
+    examples = [tomllib.loads(text)["targets"] for text in toml_examples()]
+    assert examples
+    for name, table in (item for tables in examples for item in tables.items()):
+        assert spec_of(name, table).answer.url
+
+
+@pytest.mark.parametrize(
+    "model",
+    [AnswerSpec, Documents, EventRule, EvidenceSpec, Failure, Parameter, TargetSpec, Tools, UsagePaths],
+)
+def test_every_key_of_a_target_is_on_its_page(model: type[BaseModel]) -> None:
+    rows = set(re.findall(r"^\| `([a-z_]+)` \|", page("http-targets.md"), re.MULTILINE))
+    assert set(model.model_fields) <= rows
+    assert all(field.description for field in model.model_fields.values())
 
 
 def metric_names() -> list[str]:

@@ -67,7 +67,7 @@ SHARED = {
     "rules": {"judged", "params", "scope", "words"},
     "metrics": {"completion"},
     "judges.measures": {"claims", "material"},
-    "targets": {"ragent"},
+    "targets": {"channels", "ragent"},
 }
 """Siblings that stand a step below the rest of their folder: the few on which others stand."""
 
@@ -86,7 +86,7 @@ THIRD_PARTY = {
 
 EXTRA = {
     "net": {"httpx"},
-    "targets": {"httpx", "starlette", "uvicorn", "pydantic"},
+    "targets": {"httpx", "jmespath", "starlette", "uvicorn", "pydantic"},
     "judges": {"httpx", "pydantic", "xllamacpp"},
     "engines": {"pydantic"},
     "rules": {"pydantic"},

@@ -34,6 +34,8 @@ _COMMANDS = {
     "baseline": "accepting",
     "check": "checking",
     "schema": "checking",
+    "targets": "targeting",
+    "target": "targeting",
     "demo": "demo",
 }
 """Each command and the module that has it, in the order in which `--help` lists them."""

@@ -24,7 +24,7 @@ asking_options = each(
         "--target",
         "-t",
         required=True,
-        help="The system under test: demo, ragent, an installed one, or your own as module:function.",
+        help="The system under test: a name that `evalkit targets` lists, or your own as module:function.",
     ),
     _LIST(
         "--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the target; repeatable."

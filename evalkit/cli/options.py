@@ -35,8 +35,6 @@ __all__ = [
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-_SECRETS = ("password", "token", "secret", "api_key", "apikey", "authorization")
-
 run_argument = click.argument("run", metavar="RUN")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 manual_option = click.option(
@@ -118,7 +116,9 @@ def settled(bound: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _is_secret(name: str) -> bool:
-    return any(secret in name.lower() for secret in _SECRETS)
+    from evalkit.net.keys import is_secret_name  # noqa: PLC0415
+
+    return is_secret_name(name)
 
 
 def _value(text: str) -> Any:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
 import urllib.parse
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from evalkit.errors import NoInput, UnknownName, UsageError
+from evalkit.errors import UnknownName, UsageError
 from evalkit.judges.budget import Prices
-from evalkit.judges.keys import checked_reference
+from evalkit.net.keys import checked_reference
+from evalkit.reading.configuration import held, tables
 
 __all__ = ["JudgeConfig", "Role", "choose", "read"]
 
@@ -67,15 +67,7 @@ class JudgeConfig(BaseModel):
 
 def read(path: Path) -> dict[str, JudgeConfig]:
     """The judges of the configuration by name; NoInput, or UsageError naming the key that does not hold."""
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8")).get("judges", {})
-    except FileNotFoundError:
-        raise NoInput(f"{path}: found no such file, wanted one with a table [judges.NAME].") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: found {error}, wanted TOML.") from None
-    if not isinstance(tables, dict):
-        raise UsageError(f"{path}: judges: wanted tables [judges.NAME].")
-    return {name: _judge(table, f"{path}: [judges.{name}]") for name, table in tables.items()}
+    return {name: _judge(table, f"{path}: [judges.{name}]") for name, table in tables(path, "judges").items()}
 
 
 def choose(judges: dict[str, JudgeConfig], name: str, *, role: Role) -> JudgeConfig:
@@ -86,12 +78,7 @@ def choose(judges: dict[str, JudgeConfig], name: str, *, role: Role) -> JudgeCon
 
 
 def _judge(table: Any, place: str) -> JudgeConfig:
-    try:
-        found = JudgeConfig.model_validate(table)
-    except ValidationError as error:
-        # The value is left out: somebody may have put a key there.
-        where = ".".join(map(str, error.errors()[0]["loc"])) or "table"
-        raise UsageError(f"{place} {where}: {error.errors()[0]['msg']}.") from None
+    found = held(JudgeConfig, table, place=place)
     if found.key is not None:
         checked_reference(found.key, place=f"{place} key")
     parts = urllib.parse.urlsplit(found.base_url)

@@ -15,10 +15,10 @@ from evalkit.judges.cache import Cache
 from evalkit.judges.chat import chat, identity
 from evalkit.judges.config import JudgeConfig, choose
 from evalkit.judges.embedding import embed
-from evalkit.judges.keys import mask_of, resolved
 from evalkit.judges.moderation import moderate
 from evalkit.judges.server import Server, opened
 from evalkit.kinds import Embed, Judge, Moderate
+from evalkit.net.keys import mask_of, resolved
 
 __all__ = ["Panel", "absent", "seated"]
 

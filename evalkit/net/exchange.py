@@ -25,13 +25,15 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import httpx
 
 from evalkit.contracts import ChannelError, Timings
+from evalkit.net.framing import EVENT_STREAM, FrameDecoder, Framing
 from evalkit.net.refusal import Refused, expect, refused
-from evalkit.net.sse import Decoder, Event, EventTooLarge
+from evalkit.net.sse import Event, EventTooLarge
 from evalkit.net.transport import Stamped, Stamps, WireError, chunks
 from evalkit.net.wire import decoded, storable
 
@@ -77,10 +79,12 @@ async def stream(
     *,
     first_event_deadline_s: float,
     total_deadline_s: float,
+    framing: Framing = EVENT_STREAM,
 ) -> Exchange:
     """Read an event stream to its end, past any closing event."""
+    read = partial(_read_events, framing=framing)
     return await _exchange(
-        client, request, read=_read_events, first_s=first_event_deadline_s, total_s=total_deadline_s
+        client, request, read=read, first_s=first_event_deadline_s, total_s=total_deadline_s
     )
 
 
@@ -135,9 +139,11 @@ def _broken(error: Exception, seen: Exchange) -> ChannelError:
     return ChannelError(kind=kind, message=f"{name}: {error}", http_status=seen.http_status)
 
 
-async def _read_events(response: httpx.Response, seen: Exchange, first: asyncio.Timeout) -> None:
-    await expect(response, "text/event-stream")
-    decoder = Decoder()
+async def _read_events(
+    response: httpx.Response, seen: Exchange, first: asyncio.Timeout, *, framing: Framing
+) -> None:
+    await expect(response, *framing.content_types)
+    decoder = framing.decoder()
     try:
         async for chunk in chunks(response):
             seen.first_byte_at = seen.first_byte_at or chunk.arrived_at
@@ -148,7 +154,7 @@ async def _read_events(response: httpx.Response, seen: Exchange, first: asyncio.
         seen.tail = decoder.tail
 
 
-def _take(seen: Exchange, decoder: Decoder, chunk: Stamped) -> None:
+def _take(seen: Exchange, decoder: FrameDecoder, chunk: Stamped) -> None:
     try:
         events: Sequence[Event] = decoder.feed(chunk.data)
     except EventTooLarge as error:

@@ -34,15 +34,15 @@ def refused(
     return Refused(error)
 
 
-async def expect(response: httpx.Response, content_type: str) -> None:
-    """Go on if `response` is a success of that content type, else raise Refused."""
+async def expect(response: httpx.Response, *content_types: str) -> None:
+    """Go on if `response` is a success of one of the content types, else raise Refused."""
     found = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if response.is_success and found == content_type:
+    if response.is_success and found in content_types:
         return
     body = await _head(response)
     code, told = _envelope(body)
     kind = _kind(response.status_code, enveloped=code is not None)
-    message = f"{_found(response, kind)}, wanted {content_type}. {told}".strip()
+    message = f"{_found(response, kind)}, wanted {' or '.join(content_types)}. {told}".strip()
     raise refused(response, kind, message, body=body, code=code)
 
 
@@ -79,4 +79,4 @@ def _envelope(body: bytes) -> tuple[str | None, str]:
         return None, ""
     if not isinstance(value, dict) or "code" not in value:
         return None, ""
-    return str(value["code"]), str(value.get("message") or "")
+    return str(value["code"]), str(value.get("message") or value.get("msg") or "")

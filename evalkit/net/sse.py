@@ -38,12 +38,14 @@ class Decoder:
 
     Always UTF-8, whatever the headers say; invalid bytes become U+FFFD. Lines end with LF, CR or CRLF.
     Blocks without data (comments, ids, retries) are never dispatched. `max_event_bytes` is the longest block
-    that is held while it waits for its end.
+    that is held while it waits for its end. With `bare_events` a block that has a name and no data is
+    dispatched all the same, which the standard forbids and some servers end their streams with.
     """
 
-    def __init__(self, *, max_event_bytes: int = 1 << 20) -> None:
+    def __init__(self, *, max_event_bytes: int = 1 << 20, bare_events: bool = False) -> None:
         self.retry_ms: int | None = None
         self._cap = max_event_bytes
+        self._bare_events = bare_events
         self._at_start = True
         self._after_cr = False
         self._line: list[bytes] = []
@@ -105,8 +107,8 @@ class Decoder:
         self._block.clear()
         self._held = 0
         data = [value for name, value in fields if name == b"data"]
-        if data:
-            kind = next((value for name, value in reversed(fields) if name == b"event"), b"")
+        kind = next((value for name, value in reversed(fields) if name == b"event"), b"")
+        if data or (kind and self._bare_events):
             events.append(Event(_text(kind or b"message"), _text(b"\n".join(data)), self._last_id))
 
 

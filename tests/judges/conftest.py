@@ -21,8 +21,8 @@ from starlette.routing import Route
 
 from evalkit.judges.budget import Budget
 from evalkit.judges.config import JudgeConfig
-from evalkit.judges.keys import mask_of
 from evalkit.judges.server import Server, opened
+from evalkit.net.keys import mask_of
 
 Say = Callable[[dict[str, Any]], Any]
 

@@ -9,7 +9,7 @@ import pytest
 
 from evalkit.errors import NoInput, UnknownName, UsageError
 from evalkit.judges.config import choose, read
-from evalkit.judges.keys import mask_of, resolved
+from evalkit.net.keys import mask_of, resolved
 
 CANARY = "sk-canary-0123456789abcdef"
 GOOD = '[judges.main]\nbase_url = "https://h/v1"\nmodel = "m"\n'

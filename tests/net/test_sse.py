@@ -229,3 +229,10 @@ def test_a_megabyte_fed_byte_by_byte_is_linear_work() -> None:
         sys.setprofile(None)
     assert calls["join"] <= 2 * 3 + 1
     assert calls["python"] <= 3 * len(body)
+
+
+def test_a_block_with_a_name_and_no_data_is_an_event_only_where_asked_for() -> None:
+    """LangServe ends its streams with one; by the standard it is never dispatched."""
+    stream = b": c\n\nevent: end\r\n\r\nid: 7\n\n"
+    assert Decoder().feed(stream) == []
+    assert [(event.event, event.data) for event in Decoder(bare_events=True).feed(stream)] == [("end", "")]

@@ -1,62 +1,24 @@
 """What one answer stream of Ragent says: text, thoughts, tools, sources, state, and how it ended.
 
-A stream can end badly in several ways at once (a rejection is followed by an ordinary `finish`): the worst
-stands. Ragent closes the connection without a word when its model fails, so an end without `finish`,
+Ragent closes the connection without a word when its model fails, so an end without `finish`,
 `cancel` or `done` is never a good one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
-from evalkit.contracts import AnswerStatus, ChannelError, Timings, ToolCall, Turn
+from evalkit.contracts import ChannelError
 from evalkit.net.exchange import Arrival, Exchange, timings
 from evalkit.net.wire import decoded, excerpt, joined, storable
+from evalkit.targets.channels import Reply
 from evalkit.targets.ragent.tools import ToolLog
 
-__all__ = ["Reply", "doc_code", "read_reply"]
+__all__ = ["doc_code", "read_reply"]
 
-_SEVERITY: tuple[AnswerStatus, ...] = ("ok", "incomplete", "cancelled", "rejected", "error")
 _ENDS = {"finish", "cancel", "done"}
 _MANY_TEXTS = 3  # more pieces than this in a single read of the socket were held back somewhere
-
-
-@dataclass(slots=True)
-class Reply:
-    """One turn's answer. `sources` and `state` are None where the stream had none."""
-
-    status: AnswerStatus = "ok"
-    error: ChannelError | None = None
-    timings: Timings = field(default_factory=Timings)
-    retry_after: str | None = None
-    text: str = ""
-    thinking: str | None = None
-    tools: tuple[ToolCall, ...] = ()
-    sources: tuple[str, ...] | None = None
-    state: dict[str, Any] = field(default_factory=dict)
-    ids: dict[str, str] = field(default_factory=dict)
-    flags: list[str] = field(default_factory=list)
-
-    def turn(self, sent: str) -> Turn:
-        """The turn of a dialog in which this was the reply to `sent`."""
-        return Turn(
-            sent_message=sent,
-            reply=self.text,
-            thinking=self.thinking,
-            status=self.status,
-            ttft_ms=self.timings.first_text_ms,
-            latency_ms=self.timings.end_ms,
-            tool_calls=self.tools,
-            retrieved_doc_ids=self.sources,
-            filled_slots=self.state.get("filledSlots"),
-        )
-
-    def worsen(self, status: AnswerStatus, error: ChannelError) -> None:
-        """Let the worst ending stand; of equally bad ones the first."""
-        if _SEVERITY.index(status) > _SEVERITY.index(self.status):
-            self.status, self.error = status, error
 
 
 def read_reply(seen: Exchange) -> Reply:
@@ -212,7 +174,8 @@ def _take_state(reply: Reply, state: Any) -> None:
     if state is None:
         return
     if _is_state(state):
-        reply.state = state
+        steps = state.get("doneSteps")
+        reply.slots, reply.steps = state.get("filledSlots"), None if steps is None else tuple(steps)
     else:
         reply.flags.append("bad_state")
 

@@ -6,15 +6,15 @@ retrieval.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from evalkit.contracts import ChannelError, Timings
+from evalkit.contracts import ChannelError
 from evalkit.net.exchange import Exchange, timings
+from evalkit.targets.channels import Evidence
 
-__all__ = ["Evidence", "read_evidence"]
+__all__ = ["read_evidence"]
 
 
 class _Data(BaseModel):
@@ -26,17 +26,6 @@ class _Data(BaseModel):
     chunks: list[str | None] | None = Field(alias="retrievedChunkIds", default=None)
     contexts: list[str] | None = Field(alias="retrievedContexts", default=None)
     context_docs: list[str | None] | None = Field(alias="retrievedContextDocIds", default=None)
-
-
-@dataclass(slots=True)
-class Evidence:
-    """One reply of the evidence endpoint; with an `error`, everything else is unknown."""
-
-    error: ChannelError | None = None
-    timings: Timings = field(default_factory=Timings)
-    retry_after: str | None = None
-    ids: dict[str, str] = field(default_factory=dict)
-    observed: dict[str, Any] = field(default_factory=dict)
 
 
 def read_evidence(seen: Exchange) -> Evidence:

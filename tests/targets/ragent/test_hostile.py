@@ -83,7 +83,7 @@ def test_any_events_make_a_reply_that_can_be_kept(events: list[tuple[str, str]])
     seen = Observation(
         response=reply.text,
         answer_error=reply.error,
-        done_steps=reply.state.get("doneSteps"),
+        done_steps=reply.steps,
         trace_ids=reply.ids,
         flags=tuple(reply.flags),
     )

@@ -10,10 +10,12 @@ from pathlib import Path
 from evalkit.errors import UsageError
 from evalkit.net.masking import Mask
 
-__all__ = ["checked_reference", "mask_of", "resolved"]
+__all__ = ["checked_reference", "is_secret_name", "mask_of", "resolved"]
 
 _REFERENCE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|file:.+")
-_SECRET_NAME = re.compile(r"(?:^|_)(?:PASSWORD|PASSWD|TOKEN|SECRET|API_?KEY|ACCESS_KEY)$", re.IGNORECASE)
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:PASSWORD|PASSWD|TOKEN|SECRET|API_?KEY|ACCESS_KEY|AUTHORIZATION)$", re.IGNORECASE
+)
 
 
 def checked_reference(reference: str, *, place: str) -> str:
@@ -43,10 +45,15 @@ def _from_file(name: str, place: str) -> str:
         raise UsageError(f"{place}: found no readable text file at file:{name}.") from None
 
 
+def is_secret_name(name: str) -> bool:
+    """Whether a parameter or variable of that name holds a secret: it ends with password, token, api_key, …"""
+    return _SECRET_NAME.search(name) is not None
+
+
 def mask_of(*keys: str, environment: Mapping[str, str] | None = None) -> Mask:
     """A mask over the keys, and over every variable of the environment that is named like a secret."""
     mask = Mask()
     variables = os.environ if environment is None else environment
-    for secret in (*keys, *(value for name, value in variables.items() if _SECRET_NAME.search(name))):
+    for secret in (*keys, *(value for name, value in variables.items() if is_secret_name(name))):
         mask.add(secret)
     return mask
