@@ -62,7 +62,6 @@ CLOSED = ("metrics", "rules", "judges.measures", "targets", "importers", "engine
 """Folders of siblings: a file in one may not import the file beside it (a sub-package is one sibling)."""
 
 SHARED = {
-    "metrics": {"completion"},
     "engines": {"local", "overrides", "rules"},
     "rules": {"judged", "params", "scope", "words"},
     "metrics": {"completion"},
