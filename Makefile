@@ -50,6 +50,7 @@ clean: ## Remove the environment and all caches; runs/ and reports/ stay
 
 $(VENV)/.test: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evalkit needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
+	@echo 'installing into $(VENV), once; this takes a minute or two'
 	@$(PYTHON) -m venv $(VENV)
 	@$(PY) -m pip install --quiet --editable '.[test]'
 	@touch $@

@@ -43,10 +43,13 @@ def eval_(
     evalkit eval eval_sets/eval_set_v1.jsonl --target demo
     evalkit eval my_cases.jsonl --target ragent --concurrency 8 --by difficulty
     """
+    from evalkit import cases  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report.build import report_run, score_run  # noqa: PLC0415 - heavy imports wait
+    from evalkit.report.tables import refuse_unknown  # noqa: PLC0415
     from evalkit.report.terminal import summary_view  # noqa: PLC0415
     from evalkit.report.verdict_text import verdict_view  # noqa: PLC0415
 
+    refuse_unknown(cases.load_cases(options["eval_set"]), by)
     manifest = ask_all(runs_dir=runs_dir, **options)
     run = str(runs_dir / f"{manifest.run_id}.jsonl")
     digest = digest_of(run, runs_dir=runs_dir, by=by)
@@ -54,24 +57,27 @@ def eval_(
     scored, reported = score_run(digest, folder), report_run(digest, folder)
     verdict = _verdict(manifest, run, runs_dir)
     if as_json:
-        say({**scored.summary, "verdict": verdict.verdict if verdict else None})
+        say({**scored.summary, "verdict": None if isinstance(verdict, str) else verdict.verdict})
     else:
         show(summary_view(digest, files={**reported.files, **scored.files}))
-        if verdict:
-            show(verdict_view(verdict))
-    ctx.exit(verdict.exit_code if verdict else 0)
+        show(f"not gated: {verdict}" if isinstance(verdict, str) else verdict_view(verdict))
+    ctx.exit(0 if isinstance(verdict, str) else verdict.exit_code)
 
 
-def _verdict(manifest: Manifest, run: str, runs_dir: Path) -> Verdict | None:
-    """The run held to the policy against the baseline of its eval set; null where there is no such pair."""
+def _verdict(manifest: Manifest, run: str, runs_dir: Path) -> Verdict | str:
+    """The run held to the policy against the baseline of its eval set; why not, where there is no such pair."""
     from evalkit.cli.policies import asked_policy, held  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report import baseline as baselines  # noqa: PLC0415
 
     place = baselines.beside(Path(manifest.eval_set))
     policy = asked_policy(None, thresholds=(), regression=())
-    selected = any(manifest.selection.get(name) for name in _INCOMPARABLE)
-    if selected or not policy.metrics or not place.is_file():
-        return None
-    if baselines.load(place).target != manifest.target:
-        return None
+    if not policy.metrics:
+        return "no table [gate] in evalkit.toml asks for anything"
+    if any(manifest.selection.get(name) for name in _INCOMPARABLE):
+        return "only some cases were asked"
+    if not place.is_file():
+        return f"no baseline {place}; `evalkit baseline accept {manifest.run_id}` makes one"
+    theirs = baselines.load(place).target
+    if theirs != manifest.target:
+        return f"the baseline {place} is of the target {theirs}"
     return held(run, policy=policy, baseline=str(place), runs_dir=runs_dir)

@@ -60,7 +60,7 @@ def show(*, run: str, sample: str, runs_dir: Path, reports_dir: Path, as_json: b
     """Print one sample of a run whole: asked, expected, observed, timed.
 
     \b
-    evalkit show latest v1-0003
+    evalkit show latest v1-0001
     """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.records import Records  # noqa: PLC0415

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from evalkit.cli.options import as_json, by_option, digest_of, manual_option, places, run_argument, say, show
-
-if TYPE_CHECKING:
-    from evalkit.report.build import Written
 
 __all__ = ["report", "score"]
 
@@ -40,6 +36,7 @@ def score(
     evalkit score latest --manual reports/nightly/per_sample.csv
     """
     from evalkit.report.build import score_run  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.report.terminal import summary_view  # noqa: PLC0415
 
     told = []
     for run in runs:
@@ -47,7 +44,7 @@ def score(
         written = score_run(digest, reports_dir / digest.run.run_id)
         told.append(written.summary)
         if not as_json:
-            _files(written)
+            show(summary_view(digest, files=written.files))
     if as_json:
         say(told[0] if len(told) == 1 else told)
 
@@ -90,8 +87,3 @@ def report(
         say(written.summary)
     else:
         show(summary_view(digest, files=written.files))
-
-
-def _files(written: Written) -> None:
-    for path in written.files.values():
-        click.echo(str(path))

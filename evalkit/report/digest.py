@@ -120,7 +120,7 @@ class Digest:
 def digest(run: Run, *, by: Sequence[str] = ()) -> Digest:
     """Work out the tables and failures of a run; `by` names further fields to slice by."""
     found = tables.Tables(
-        tables.samples(run.records, run.results, run_id=run.run_id),
+        tables.samples(run.records, run.results, run_id=run.run_id, by=by),
         tables.slices(
             run.records,
             run.results,

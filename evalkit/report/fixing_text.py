@@ -29,7 +29,9 @@ def first_view(found: FixFirst) -> RenderableType:
     """The three things to fix first, each with its expected gain and samples to look at; empty without failures."""
     if not found.first:
         return Group()
-    lines: list[RenderableType] = [Text("fix first", "bold")]
+    lines: list[RenderableType] = [
+        Text("fix first", "bold").append("  by what it wins at least, in points of all samples", "dim")
+    ]
     for number, each in enumerate(found.first, 1):
         lines.append(_headed(f"{number}. ", each))
         lines.append(Padding(cell(f"see {_keys(each)}", "dim"), (0, 0, 0, 3)))

@@ -6,6 +6,7 @@ metric, null where the sample was not counted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -119,10 +120,13 @@ LATENCY: pa.Schema = pa.schema(
 """One row a timed figure; the percentiles are over the counted and the cut-off samples together."""
 
 
-def samples_schema(metrics: list[str]) -> pa.Schema:
-    """The columns of `samples` with one nullable float64 column for each of the metrics, in their order."""
+def samples_schema(metrics: Sequence[str], fields: Sequence[str] = ()) -> pa.Schema:
+    """The columns of `samples`, those of further `fields` that are sliced by, and one a metric, in order."""
+    labels = [
+        _given(name, _TEXTS, f"Labels of the sample by {name}, which was sliced by.") for name in fields
+    ]
     columns = [_maybe(name, _REAL, f"Score by {name}; null where not counted.") for name in metrics]
-    return pa.schema([*SAMPLES, *columns])
+    return pa.schema([*SAMPLES, *labels, *columns])
 
 
 def described(schema: pa.Schema) -> dict[str, str]:

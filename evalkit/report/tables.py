@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from evalkit.contracts import Attempt, ChannelError, EvalRecord, MetricResult
+from evalkit.contracts import Attempt, Case, ChannelError, EvalRecord, MetricResult
 from evalkit.errors import UnknownName, UsageError
 from evalkit.metrics.intent import Confusion
 from evalkit.metrics.latency import Latency
@@ -28,6 +28,7 @@ __all__ = [
     "Tables",
     "confusions",
     "latency",
+    "refuse_unknown",
     "samples",
     "scores",
     "signature",
@@ -47,16 +48,31 @@ class Tables(NamedTuple):
     latency: pa.Table
 
 
-def samples(records: Records, results: Sequence[MetricResult], *, run_id: str) -> pa.Table:
+def samples(
+    records: Records, results: Sequence[MetricResult], *, run_id: str, by: Sequence[str] = ()
+) -> pa.Table:
     """One row a sample (SAMPLES), with one column a metric; null where the metric does not count it.
 
-    Raises UsageError where two metrics, or a metric and a fixed column, have one name.
+    A field in `by` that is no fixed column gets one, with the labels by which the sample stands in slices.
+    Raises UsageError where two columns would have one name, UnknownName for a field that no record has.
     """
+    refuse_unknown(records, by)
     names = [result.name for result in results]
-    _refuse_clashes(names)
+    fields = [field for field in dict.fromkeys(by) if field not in SAMPLES.names]
+    _refuse_clashes([*fields, *names])
     fixed = pa.Table.from_pylist([_sample(record, run_id) for record in records], schema=SAMPLES)
+    labels = [_label_column(records, field) for field in fields]
     columns = [_score_column(scores(records, result)) for result in results]
-    return pa.table([*fixed.columns, *columns], schema=samples_schema(names))
+    return pa.table([*fixed.columns, *labels, *columns], schema=samples_schema(names, fields))
+
+
+def _label_column(records: Records, field: str) -> pa.Array[Any]:
+    groups = records.groups(field)
+    labels: list[list[str]] = [[] for _ in records]
+    for row, code in zip(groups.rows.tolist(), groups.codes.tolist(), strict=True):
+        labels[row].append(storable(groups.labels[code]))
+    column: pa.Array[Any] = pa.array(labels, type=SAMPLES.field("tags").type)
+    return column
 
 
 def _refuse_clashes(names: list[str]) -> None:
@@ -128,7 +144,7 @@ def slices(
     A row stands in one slice of each dimension, or in none where it has no label, or in several where the
     field is a list. UnknownName for a field that no record has.
     """
-    _refuse_unknown(records, by)
+    refuse_unknown(records, by)
     dimensions = dict.fromkeys((*LEVELS, *by))
     rows = [
         {"run_id": storable(run_id), "metric": result.name, "dimension": dimension, **row}
@@ -139,7 +155,8 @@ def slices(
     return pa.Table.from_pylist(rows, schema=SLICES)
 
 
-def _refuse_unknown(records: Records, fields: Sequence[str]) -> None:
+def refuse_unknown(records: Sequence[Case], fields: Sequence[str]) -> None:
+    """UnknownName for a field to slice by that none of the records, or cases, has."""
     known = {*EvalRecord.model_fields, *(name for record in records for name in record.model_extra or ())}
     for field in fields:
         if field.partition(".")[0] not in known:

@@ -33,7 +33,7 @@ class WorstRow:
     """One slice in the ranking: its figure, the usual error direction, and what there is to win.
 
     `recoverable` is how far the overall mean would move if every error of the slice were mended; null for
-    what is not a rate. `direction` is null where the slice is no intent or has no error.
+    what is no percentage. `direction` is null where the slice is no intent or has no error.
     """
 
     figure: Figure
@@ -64,7 +64,7 @@ def _require(wanted: str, column: str, slices: pa.Table) -> None:
 
 
 def _recoverable(figure: Figure, overall: Figure) -> float | None:
-    if figure.mean is None or figure.ci_low is None:
+    if figure.mean is None or not figure.is_pct or not overall.n_counted:
         return None
     lost = figure.mean if figure.lower_is_better else 1 - figure.mean
     return lost * figure.n_counted / overall.n_counted

@@ -145,6 +145,14 @@ def test_what_is_not_a_rate_has_the_interval_of_the_bootstrap() -> None:
     assert (row.ci_low, row.ci_high) == (wanted.low, wanted.high)
 
 
+def test_what_is_sliced_by_is_a_column_too() -> None:
+    """Else its slices could not be had again from the samples."""
+    records = [EvalRecord(sample_id=str(row), score=1.0, channel=f"c{row % 2}") for row in range(4)]
+    table = tables.samples(Records.of(records), [metric(records)], run_id="r", by=("channel", "difficulty"))
+    assert table["channel"].to_pylist() == [["c0"], ["c1"], ["c0"], ["c1"]]
+    assert table.schema == schemas.samples_schema(["m"], ["channel"])
+
+
 def test_no_interval_has_zero_width() -> None:
     """Scores that are all the same say nothing of their spread: Wilson over their sum bounds them."""
     records = [EvalRecord(sample_id=str(row), score=1.0) for row in range(3)]
