@@ -19,7 +19,7 @@ help: ## Show what there is
 
 setup: $(VENV)/.test ## Make the environment
 
-eval: $(VENV)/.test ## Ask TARGET every case of EVAL_SET, score, report (TARGET=demo EVAL_SET=… ARGS=…)
+eval: $(VENV)/.run ## Ask TARGET every case of EVAL_SET, score, report (TARGET=demo EVAL_SET=… ARGS=…)
 	@$(EVALKIT) eval "$(EVAL_SET)" --target "$(TARGET)" $(ARGS)
 
 test: $(VENV)/.test ## Run the tests
@@ -41,17 +41,21 @@ golden: $(VENV)/.test ## Hold every metric against its row form and the referenc
 docs: $(VENV)/.test ## Write the pages that come from the code
 	@$(PY) docs/render.py
 
-serve: $(VENV)/.test ## Serve the embedded shop on loopback
+serve: $(VENV)/.run ## Serve the embedded shop on loopback
 	@$(EVALKIT) demo $(ARGS)
 
 clean: ## Remove the environment and all caches; runs/ and reports/ stay
 	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/.test: pyproject.toml
+$(VENV)/.run: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evalkit needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
 	@echo 'installing into $(VENV), once; this takes a minute or two'
 	@$(PYTHON) -m venv $(VENV)
+	@$(PY) -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.run pyproject.toml
 	@$(PY) -m pip install --quiet --editable '.[test]'
 	@touch $@
 

@@ -13,8 +13,13 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
+
+settings.register_profile("test", deadline=None)  # a busy machine is no fault of the code
+settings.register_profile("golden", deadline=None, max_examples=2_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "test"))
 
 
 @pytest.fixture(scope="session")

@@ -62,7 +62,7 @@ CLOSED = ("metrics", "rules", "judges.measures", "targets", "importers", "engine
 """Folders of siblings: a file in one may not import the file beside it (a sub-package is one sibling)."""
 
 SHARED = {
-    "engines": {"local", "overrides", "rules"},
+    "engines": {"configured", "local", "overrides", "rules"},
     "rules": {"judged", "params", "scope", "words"},
     "metrics": {"completion"},
     "judges.measures": {"claims", "material"},

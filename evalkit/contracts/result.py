@@ -35,7 +35,8 @@ class MetricResult:
     `overall` and the slices are null where nothing was counted. `per_sample` has one entry a sample, null
     where the sample does not count. `is_pct` only formats; `is_rate` says that every score is 0 or 1, so
     that the mean is a binomial rate; `version` changes when the definition does; `judge` names whoever judged
-    the samples, where somebody did: the numbers of two judges do not compare.
+    the samples, where somebody did: the numbers of two judges do not compare. `params` tells the parameters
+    that were set, where any were: the numbers of two settings do not compare either.
     """
 
     name: str
@@ -48,3 +49,4 @@ class MetricResult:
     lower_is_better: bool = False
     version: int = 1
     judge: str = ""
+    params: str = ""

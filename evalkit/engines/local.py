@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from evalkit.contracts import MetricResult
 from evalkit.errors import UsageError
@@ -28,6 +32,8 @@ DEFAULT = tuple(
 )
 """All metric families of this package, each with its own defaults."""
 
+_LONGEST = 40
+
 
 def local(records: RecordsLike, *, metrics: Sequence[Spec] = DEFAULT) -> list[MetricResult]:
     """The results of the metrics over the records, in order, families one by one.
@@ -35,13 +41,27 @@ def local(records: RecordsLike, *, metrics: Sequence[Spec] = DEFAULT) -> list[Me
     Raises UnknownName for a metric nobody knows, UsageError for parameters that do not fit or when two
     results have the same name.
     """
-    functions = [bind("metric", spec) for spec in metrics]
+    functions = [(bind("metric", spec), _told(spec.params)) for spec in metrics]
     table = Records.of(records)
-    results = [result for function in functions for result in _flat(function(table))]
+    results = [
+        replace(result, params=told) for function, told in functions for result in _flat(function(table))
+    ]
     twice = [name for name, n in Counter(result.name for result in results).items() if n > 1]
     if twice:
         raise UsageError(f"metrics: found two results named {', '.join(twice)}, wanted each name once.")
     return results
+
+
+def _told(params: Mapping[str, Any]) -> str:
+    """The parameters in one line, the same for the same values; what is long is told by its hash."""
+    texts = {name: json.dumps(value, ensure_ascii=False, sort_keys=True) for name, value in params.items()}
+    short = {
+        name: text
+        if len(text) <= _LONGEST
+        else "sha256:" + hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
+        for name, text in texts.items()
+    }
+    return ",".join(f"{name}={text}" for name, text in sorted(short.items()))
 
 
 def _flat(results: MetricResult | list[MetricResult]) -> Iterator[MetricResult]:

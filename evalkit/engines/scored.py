@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from evalkit import runs
 from evalkit.contracts import Manifest, MetricResult
-from evalkit.engines.local import DEFAULT, local
+from evalkit.engines.configured import configured
+from evalkit.engines.local import local
 from evalkit.engines.overrides import Manual, overridden
 from evalkit.engines.rules import with_verdicts
 from evalkit.judgements import joined, judged_path, read_judged
@@ -19,7 +20,7 @@ __all__ = ["Scored", "scored"]
 
 
 class Scored(NamedTuple):
-    """The records of a run, every built-in metric over them, and the manifest where there is one.
+    """The records of a run, every metric that is measured over them, and the manifest where there is one.
 
     `overridden` counts the scores that people set, by metric.
     """
@@ -44,8 +45,8 @@ def scored(path: Path, *, manual: Manual | None = None, wanted: Collection[str] 
     records, manifest = with_verdicts(judged), runs.manifest(path)
     parents = manifest.intent_parents if manifest else {}
     metrics = [
-        Spec("intent", {"parents": parents}) if spec.type == "intent" and parents else spec
-        for spec in DEFAULT
+        Spec("intent", {"parents": parents, **spec.params}) if spec.type == "intent" and parents else spec
+        for spec in configured()
     ]
     results, counts = overridden(records, _measured(records, metrics, wanted), manual or {})
     return Scored(path.stem, records, results, manifest, counts)

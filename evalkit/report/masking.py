@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from evalkit.contracts import EvalRecord
 from evalkit.records import Records
-from evalkit.report.digest import Digest, Run, digest
+from evalkit.report.digest import Digest, digest
 from evalkit.report.text import masked
 
 __all__ = ["masked_digest"]
@@ -20,7 +21,7 @@ def masked_digest(original: Digest) -> Digest:
     run = original.run
     rows = [_masked_record(record) for record in run.records]
     records = Records(rows, superseded=run.records.superseded, torn=run.records.torn)
-    return digest(Run(run.run_id, records, run.results, run.manifest), by=original.by)
+    return digest(replace(run, records=records), by=original.by)
 
 
 def _masked_record(record: EvalRecord) -> EvalRecord:

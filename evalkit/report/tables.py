@@ -6,7 +6,7 @@ again by grouping the one by a label and averaging.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -220,16 +220,14 @@ def _number(column: NDArray[np.float64] | None, row: int) -> float | None:
     return float(column[row])
 
 
-def signature(
-    result: MetricResult, *, eval_set_sha256: str | None, params: Mapping[str, object] | None = None
-) -> str:
-    """What must be equal for two numbers to be compared: `metric|v1|set:<sha12>|name=value…`, and who judged.
+def signature(result: MetricResult, *, eval_set_sha256: str | None) -> str:
+    """What must be equal for two numbers to be compared: `metric|v1|set:<sha12>`, who judged, what was set.
 
     An unknown eval set is `set:?`, which equals nothing.
     """
     parts = [result.name, f"v{result.version}", f"set:{(eval_set_sha256 or '?')[:12]}"]
     parts += [f"judge:{result.judge}"] if result.judge else []
-    return "|".join(parts + [f"{name}={value}" for name, value in sorted((params or {}).items())])
+    return "|".join([*parts, result.params] if result.params else parts)
 
 
 def confusions(found: Sequence[Confusion], *, run_id: str) -> pa.Table:

@@ -51,7 +51,7 @@ def worst(slices: pa.Table, confusions: pa.Table, *, by: str, metric: str) -> li
     if by not in LEVELS:
         _require(by, "dimension", slices)
     (overall,) = figures(slices, dimension="overall", metric=metric)
-    ways = directions(confusions) if by == "intent_l2" else {}
+    ways = directions(confusions) if by == "intent_l2" and metric.startswith("intent") else {}
     rows = figures(slices, dimension=by, metric=metric)
     rows.sort(key=lambda figure: (-figure.badness, -figure.n_counted, figure.slice))
     return [WorstRow(row, ways.get(row.slice), _recoverable(row, overall)) for row in rows]

@@ -7,12 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from evalkit.contracts import EvalRecord, Mean, MetricResult
-
-settings.register_profile("metrics", deadline=None)
-settings.load_profile("metrics")
 
 RowScore = Callable[[EvalRecord], "float | None"]
 
