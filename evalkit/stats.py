@@ -222,10 +222,12 @@ def benjamini_hochberg(p: ArrayLike) -> Floats:
 def nearest_rank(values: ArrayLike, q: float) -> float | None:
     """The `q` quantile of `values` (n,) as one of them; null when n is too small for it to mean anything.
 
-    It takes 1 / (1 - q) values: 10 for p90, 20 for p95, 100 for p99. Source: Hyndman & Fan (1996), type 1.
+    Above the median it takes 1 / (1 - q) values: 10 for p90, 20 for p95, 100 for p99. Source: Hyndman & Fan
+    (1996), type 1.
     """
     data = np.sort(np.asarray(values, dtype=np.float64))
-    if len(data) == 0 or len(data) * (1 - q) < 1 - SLACK * len(data):
+    needed = 1 if q <= 0.5 else 1 / (1 - q)  # noqa: PLR2004 - the median
+    if len(data) < needed * (1 - SLACK):
         return None
     return float(data[math.ceil(q * len(data) - SLACK) - 1])
 

@@ -259,7 +259,7 @@ def test_holm_is_the_smallest_that_keeps_the_order_and_bonferroni_s_bound(p: lis
     ("n", "q", "rank"),
     [
         (0, 0.5, None),
-        (1, 0.5, None),
+        (1, 0.5, 1),
         (2, 0.5, 1),
         (3, 0.5, 2),
         (9, 0.9, None),

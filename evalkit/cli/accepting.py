@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from evalkit.cli.options import run_argument
+from evalkit.cli.options import as_json, run_argument, say
 from evalkit.cli.sides import runs_dir_option, sides
 
 __all__ = ["accept", "baseline"]
@@ -35,7 +35,8 @@ def baseline() -> None:
     help="Where baselines live.",
 )
 @runs_dir_option
-def accept(*, run: str, name: str | None, folder: Path, runs_dir: Path) -> None:
+@as_json
+def accept(*, run: str, name: str | None, folder: Path, runs_dir: Path, as_json: bool) -> None:
     """Make RUN the baseline of that name; commit the file that is printed.
 
     \b
@@ -48,4 +49,8 @@ def accept(*, run: str, name: str | None, folder: Path, runs_dir: Path) -> None:
     after, _ = sides(run, None, runs_dir)
     manifest = runs.manifest(runs.find(run, runs_dir))
     own = Path(manifest.eval_set).stem if manifest else "default"
-    click.echo(str(baselines.accept(after, name or own, folder=folder)))
+    path = baselines.accept(after, name or own, folder=folder)
+    if as_json:
+        say({"baseline": str(path), "run_id": after.run_id, "samples": len(after.samples)})
+    else:
+        click.echo(str(path))

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from evalkit.contracts import MetricResult
 from evalkit.records import Records, RecordsLike
 from evalkit.slices import Scores, slice_mean
+from evalkit.stats import nearest_rank
 
 __all__ = ["Latency", "compute", "quantiles"]
 
 _Column = NDArray[np.float64]
 _Mask = NDArray[np.bool_]
 
-_ENOUGH = {50: 1, 90: 10, 95: 20, 99: 100}
 """How many observations a percentile needs, so that it is not just the maximum under another name."""
 
 
@@ -150,20 +150,18 @@ def _latency(name: str, scores: Scores, cuts: _Column | None) -> Latency:
         n_censored=len(censored),
         mean=math.fsum(counted) / len(counted) if len(counted) else None,
         min=_finite(seen[:1]),
-        p50=_percentile(seen, 50),
-        p90=_percentile(seen, 90),
-        p95=_percentile(seen, 95),
-        p99=_percentile(seen, 99),
+        p50=_known(nearest_rank(seen, 0.5)),
+        p90=_known(nearest_rank(seen, 0.9)),
+        p95=_known(nearest_rank(seen, 0.95)),
+        p99=_known(nearest_rank(seen, 0.99)),
         max=_finite(seen[-1:]),
         censored_at=_finite(np.sort(censored)[:1]),
     )
 
 
-def _percentile(ordered: _Column, percent: int) -> float | None:
-    """The observation at or below which that share of all stands (nearest rank); null where too few do."""
-    n = len(ordered)
-    place = -(-percent * n // 100) - 1
-    return _finite(ordered[place : place + 1]) if n >= _ENOUGH[percent] else None
+def _known(value: float | None) -> float | None:
+    """The value, null where a sample that was cut off stands at that place."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _finite(values: _Column) -> float | None:

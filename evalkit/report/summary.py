@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from evalkit.contracts import Manifest
+from evalkit.metrics.intent import averages, per_label
 from evalkit.report.digest import Digest, Run
 from evalkit.report.fix_first import fix_first
 from evalkit.report.fixing_json import plain
@@ -33,6 +34,9 @@ def summary(digest: Digest, *, files: Iterable[str]) -> dict[str, Any]:
         "confusions": [_plain(row) for row in found.confusions.to_pylist()[:SHOWN]],
         "latency": [_plain(row) for row in found.latency.to_pylist()],
         "channels": {channel.name: asdict(channel) for channel in digest.channels},
+        "labels": [
+            label._asdict() for label in (*averages(digest.run.records), *per_label(digest.run.records))
+        ],
         "failures": {
             "n_total": digest.failures.total,
             "n_failed": len(digest.failures.failed),
