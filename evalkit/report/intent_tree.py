@@ -20,7 +20,7 @@ from evalkit.errors import UnknownName, UsageError
 from evalkit.report.digest import Digest
 from evalkit.report.directions import METRIC, ErrorDirection, ranked_directions
 from evalkit.report.gains import Gain, gain
-from evalkit.report.worse_test import worse_than_rest
+from evalkit.report.significance import worse_than_rest
 from evalkit.stats import benjamini_hochberg, mean_interval
 
 __all__ = ["IntentTree", "Level", "TreeBranch", "TreeRow", "intent_tree", "recoverable"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, false_discovery_control, fisher_exact, hypergeom
 
 from evalkit.report.gains import Gain, gain
-from evalkit.report.worse_test import hypergeometric_tail, worse_than_rest
+from evalkit.report.significance import hypergeometric_tail, worse_than_rest
 from evalkit.stats import benjamini_hochberg
 
 
