@@ -74,15 +74,15 @@ def _counts(change: Change) -> bool:
 def moved_slices(comparison: Comparison) -> list[Change]:
     """The slices that moved: proven worse first, then suspects, better ones, and the rest by their p.
 
-    A time moves in every slice, so that it is here only where that is proven or suspect.
+    A time moves in every slice, so that it is here only where that is proven, or all of it is lost.
     """
     moved = [c for c in comparison.changes if c.dimension != OVERALL and c.verdict != "same"]
     return sorted((change for change in moved if not noise(change)), key=_rank)
 
 
 def noise(change: Change) -> bool:
-    """Whether a time moved, and chance may have moved it."""
-    return change.is_time and change.verdict == "undecided" and not change.suspect
+    """Whether a time moved that was not lost altogether, and chance may have moved it."""
+    return change.is_time and change.verdict == "undecided" and change.n_common > 0
 
 
 def unpaired(comparison: Comparison) -> dict[str, tuple[str, ...]]:
@@ -95,7 +95,8 @@ def headlines(comparison: Comparison) -> list[str]:
     """The comparison in a few lines: what forbids an answer, else what got worse or better, else that nothing did."""
     doubts = [f"cannot decide: {text}" for text in comparison.incomplete]
     doubts += [f"refused: {refusal.text}" for refusal in comparison.refusals]
-    ranked = sorted(comparison.changes, key=lambda change: (change.dimension != OVERALL, *_rank(change)))
+    told_of = [change for change in comparison.changes if not noise(change)]
+    ranked = sorted(told_of, key=lambda change: (change.dimension != OVERALL, *_rank(change)))
     found = {
         word: [change for change in ranked if _word(change) == word]
         for word in ("worse", "better", "suspect")
@@ -125,7 +126,7 @@ def _nothing(comparison: Comparison) -> list[str]:
         return [] if comparison.refusals else ["nothing counts in both runs"]
     moved = [change.metric for change in whole if change.verdict != "same" and not change.is_time]
     if not moved:
-        return [f"nothing moved in {times(comparison.n_common, 'sample')}"]
+        return [f"nothing moved in the {times(comparison.n_common, 'sample')} compared"]
     return [f"nothing proven: {times(len(moved), 'metric')} moved no more than chance may"]
 
 

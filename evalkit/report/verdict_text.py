@@ -31,7 +31,7 @@ from evalkit.report.wording import NOTHING, times
 
 __all__ = ["comparison_view", "verdict_view"]
 
-SHOWN, ANSWER = 10, 200
+SHOWN, NAMED, ANSWER = 10, 3, 200
 _COLOURS = {
     "PASS": "green",
     "REGRESSION": "red",
@@ -90,9 +90,9 @@ def _compared(comparison: Comparison) -> Iterator[RenderableType]:
     moved = [change for change in whole if change.metric not in {*still, *restless}]
     yield from _changes("overall", comparison, moved, rows=None)
     if still:
-        yield _line(f"no case moved in {', '.join(still)}", "dim")
+        yield _line(f"no case moved in {_some(still)}", "dim")
     if restless:
-        yield _line(f"moved no more than chance may: {', '.join(restless)}", "dim")
+        yield _line(f"moved no more than chance may: {_some(restless)}", "dim")
     yield from _changes("slices that moved", comparison, moved_slices(comparison), rows=SHOWN)
     if whole:
         yield _line(yardstick(comparison), "dim")
@@ -104,7 +104,7 @@ def _changes(
     """Each change with its name on a line of its own, so that no column can break it."""
     if not changes:
         return
-    yield _line(f"\n{title}", "bold")
+    yield _line(f"\n{title} (change with 95 % interval, cases worse/better, p)", "bold")
     for change in changes[:rows]:
         row = change_row(change, comparison)
         yield _line(f"{row.verdict}  {row.name}", _COLOURS.get(row.verdict, ""))
@@ -118,8 +118,13 @@ def _numbers(row: ChangeRow, comparison: Comparison) -> str:
     adjusted = (
         f", {'Holm' if comparison.family_wise else 'q'} {row.adjusted}" if row.adjusted != NOTHING else ""
     )
-    moved = f"worse/better {row.moved}"
-    return f"{row.base} → {row.run}, {row.delta}{interval}, {moved}, p {row.p}{adjusted}"
+    return f"{row.base} → {row.run}, {row.delta}{interval}, {row.moved}, p {row.p}{adjusted}"
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of some metrics, and how many more there are."""
+    rest = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {times(rest, 'more metric')}" if rest > 0 else "")
 
 
 def _keys(comparison: Comparison) -> Iterator[RenderableType]:
