@@ -52,7 +52,8 @@ def diff(  # noqa: PLR0913 - one parameter an option
     """Compare RUN with BASE, paired by sample: what changed, where, how sure, and which samples flipped.
 
     BASE and RUN are paths, run ids, names of accepted baselines, or `latest` (as BASE: the complete run of
-    the same eval set and target before RUN). Ends with 3 where something may not be compared.
+    the same eval set and target before RUN). Ends with 3 where something may not be compared or
+    a run is incomplete. Verdicts go by q over all that is compared; `evalkit gate` goes by Holm over its policy.
 
     \b
     evalkit diff latest nightly
@@ -74,7 +75,7 @@ def diff(  # noqa: PLR0913 - one parameter an option
         _write(comparison_json(comparison))
     else:
         show(comparison_view(comparison, flips=flips))
-    ctx.exit(_CANNOT_DECIDE if comparison.refusals else 0)
+    ctx.exit(0 if comparison.decidable else _CANNOT_DECIDE)
 
 
 @click.command()

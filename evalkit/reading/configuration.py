@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from evalkit.errors import NoInput, UsageError
 
-__all__ = ["held", "tables"]
+__all__ = ["document", "held", "tables"]
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -20,15 +20,20 @@ def tables(path: Path, family: str) -> dict[str, Any]:
 
     NoInput without the file, UsageError where it is no TOML or the family is not made of tables.
     """
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8")).get(family, {})
-    except FileNotFoundError:
-        raise NoInput(f"{path}: found no such file, wanted one with a table [{family}.NAME].") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: found {error}, wanted TOML.") from None
+    found = document(path, wanted=f"one with a table [{family}.NAME]").get(family, {})
     if not isinstance(found, dict):
         raise UsageError(f"{path}: {family}: wanted tables [{family}.NAME].")
     return found
+
+
+def document(path: Path, *, wanted: str) -> dict[str, Any]:
+    """All of a TOML file; NoInput without the file tells what was `wanted`, UsageError where it is no TOML."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        raise NoInput(f"{path}: found no such file, wanted {wanted}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: found no TOML ({error}), wanted {wanted}.") from None
 
 
 def held(model: type[_Model], table: Any, *, place: str) -> _Model:

@@ -43,8 +43,8 @@ class Change:
     `ci_low` and `ci_high` bound run minus base (95 %, paired bootstrap over cases; never of zero width; null
     where the data set no bounds). `worse` and `better` are the cases that moved so, `fallible` those that
     could get worse, `evidence` is a hash of which cases moved and how, `spread` the share that moved (for what is no rate: the variance of the moves). `p` is
-    two-sided: exact McNemar for rates, sign flips for the rest; `q` is Benjamini–Hochberg over all changes,
-    `p_holm` Holm over those that could be decided at all, null for the others. `suspect`: most of the
+    two-sided: exact McNemar for rates, sign flips for the rest; `q` is Benjamini–Hochberg (times among
+    themselves), `p_holm` Holm, over those that could be decided at all; both null for the others. `suspect`: most of the
     cases that could fall did, but they are too few to decide. The verdict comes with its reason in words.
     """
 
@@ -71,6 +71,11 @@ class Change:
     suspect: bool = False
     verdict: Direction = "undecided"
     reason: str = ""
+
+    @property
+    def is_time(self) -> bool:
+        """Whether the metric is a time, in milliseconds: one that moves without any cause."""
+        return self.metric.endswith("_ms")
 
     @property
     def delta(self) -> float | None:

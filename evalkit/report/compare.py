@@ -14,6 +14,7 @@ import numpy as np
 
 from evalkit.errors import UnknownName
 from evalkit.report.change import Change, Effort, changes
+from evalkit.report.completeness import shortfall
 from evalkit.report.judging import judged
 from evalkit.report.pairs import Pairs, Refusal, pair, refusals
 from evalkit.report.snapshot import MetricFacts, Snapshot
@@ -48,6 +49,8 @@ class Comparison:
     `n_common` samples are paired; keys that are not stand in `added`, `removed` and `changed`, those paired
     under another key in `renamed`. What could not be compared stands in `refusals`, and has no change.
     `family_wise`: verdicts go by Holm, else by q. `family` is how many tests Holm corrects for.
+    `same_set`: both are of one known eval set, so that a sample in one of them only was lost by the other.
+    `incomplete` says of each side whose manifest tells of missing samples how many are there.
     """
 
     base_id: str
@@ -63,6 +66,13 @@ class Comparison:
     renamed: tuple[tuple[str, str], ...]
     refusals: tuple[Refusal, ...]
     family: int
+    same_set: bool
+    incomplete: tuple[str, ...]
+
+    @property
+    def decidable(self) -> bool:
+        """Whether everything that was asked could be compared, over all samples that were planned."""
+        return not self.refusals and not self.incomplete
 
     @property
     def refused(self) -> bool:
@@ -116,6 +126,12 @@ def compare(
         renamed=pairs.renamed,
         refusals=refused,
         family=len({change.evidence for change in judgement if change.p_holm is not None}),
+        same_set=bool(base.eval_set_sha256) and base.eval_set_sha256 == run.eval_set_sha256,
+        incomplete=tuple(
+            f"the {name} is incomplete: {shortfall(side)}"
+            for name, side in (("base", base), ("run", run))
+            if side.eval_set_sha256 and not side.complete
+        ),
     )
 
 

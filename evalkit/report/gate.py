@@ -11,14 +11,17 @@ from datetime import date
 
 from evalkit.judges.certificates import Certificate, certified
 from evalkit.report.compare import Comparison, compare
+from evalkit.report.completeness import shortfall
 from evalkit.report.coverage import SLACK, Expected, Ground, coverage
 from evalkit.report.known import standing, told, without
 from evalkit.report.pairs import pair
 from evalkit.report.policy import Policy
 from evalkit.report.regressions import regression_checks
+from evalkit.report.scales import require_scale
 from evalkit.report.snapshot import Snapshot
 from evalkit.report.thresholds import nearest, threshold_checks
 from evalkit.report.verdict import CANNOT_DECIDE, PASS, Check, Verdict, decided
+from evalkit.report.verdict_rows import unpaired
 from evalkit.report.wording import percentage, times
 
 __all__ = ["gate"]
@@ -39,8 +42,9 @@ def gate(
 
     Known failures whose day is not before `today` are left out of both runs. With `allow_changed_set`,
     unequal eval sets compare over the cases that say the same in both, and the verdict tells so. A judge
-    without one of the `certificates` decides nothing.
+    without one of the `certificates` decides nothing. UsageError for a limit that is off its metric's scale.
     """
+    require_scale(policy, run.metrics)
     known = standing(policy.known_failures, today)
     seen = without(run, known)
     before = without(base, known) if base else None
@@ -99,16 +103,10 @@ def _doubtful(name: str, n: int, reason: str) -> Check:
 
 
 def _complete(which: str, snap: Snapshot) -> Check:
-    n, planned = len(snap.samples), snap.planned
-    if snap.complete:
-        return Check(
-            name="complete", slice=which, n=n, verdict=PASS, reason=f"all {times(n, 'sample')} are there"
-        )
-    if snap.eval_set_sha256:
-        reason = f"{n:,} of {times(planned, 'planned sample')} are there, or the run did not end; resume it"
-    else:
-        reason = "there is no manifest: nobody knows whether all samples are there"
-    return Check(name="complete", slice=which, n=n, verdict=CANNOT_DECIDE, reason=reason)
+    n = len(snap.samples)
+    missing = shortfall(snap)
+    reason = missing or f"all {times(n, 'sample')} are there"
+    return Check(name="complete", slice=which, n=n, verdict=CANNOT_DECIDE if missing else PASS, reason=reason)
 
 
 def _comparable(comparison: Comparison, ground: Ground) -> Check:
@@ -132,10 +130,8 @@ def _rows(comparison: Comparison, base: Snapshot, *, allowed: bool) -> Check:
     gone = [*comparison.removed, *comparison.changed]
     other = [*gone, *comparison.added]
     if allowed and other:
-        parts = {"removed": comparison.removed, "changed": comparison.changed, "added": comparison.added}
-        reason = f"{n} of {whole} compared; " + ", ".join(
-            f"{len(keys)} {what}" for what, keys in parts.items()
-        )
+        parts = ", ".join(f"{len(keys)} {what}" for what, keys in unpaired(comparison).items())
+        reason = f"{n} of {whole} compared; {parts}"
         return Check(name="rows", n=n, verdict=PASS, reason=reason, flagged=True)
     if gone:
         shown = ", ".join(gone[:_SHOWN]) + (", …" if len(gone) > _SHOWN else "")

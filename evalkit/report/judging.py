@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from evalkit.report.change import Change, Direction
+from evalkit.report.change import Change, Direction, Floats
 from evalkit.report.wording import difference, probability, times
 from evalkit.stats import benjamini_hochberg, holm
 
@@ -15,28 +15,38 @@ __all__ = ["judged"]
 def judged(changes: Sequence[Change], *, alpha: float, family_wise: bool) -> tuple[Change, ...]:
     """The changes with q, Holm p, verdict and reason.
 
-    Holm corrects for the changes that could be decided at all: those whose moved cases can reach `alpha`.
+    Both correct for the changes that could be decided at all: those whose moved cases can reach `alpha`.
     Which cases moved does not say which way, so that leaving the others out costs no error. Changes by the
     same moves of the same cases (all flips of the run are in one slice, say) are one test, and count once.
+    Times have a q among themselves: they always move, and their noise would hide what became of the answers.
+    So q is never above the Holm p of the same changes, and what a gate proves, exploring finds as well.
     """
     corrected = _corrected(changes, alpha)
     return tuple(_judge(change, alpha=alpha, family_wise=family_wise) for change in corrected)
 
 
 def _corrected(changes: Sequence[Change], alpha: float) -> list[Change]:
-    tested = {row: change.p for row, change in enumerate(changes) if change.p is not None}
-    family: dict[str, float] = {}
-    for row, p in tested.items():
-        if changes[row].reachable_p <= alpha:
-            family[changes[row].evidence] = max(p, family.get(changes[row].evidence, 0.0))
-    q = dict(zip(tested, benjamini_hochberg(list(tested.values())).tolist(), strict=True))
-    p_holm = dict(zip(family, holm(list(family.values())).tolist(), strict=True))
+    decidable = [change for change in changes if change.p is not None and change.reachable_p <= alpha]
+    p_holm = _adjusted(decidable, holm)
+    q = {
+        is_time: _adjusted([change for change in decidable if change.is_time == is_time], benjamini_hochberg)
+        for is_time in (False, True)
+    }
+    tested = {id(change) for change in decidable}
     return [
-        replace(
-            change, q=q.get(row), p_holm=p_holm.get(change.evidence) if change.reachable_p <= alpha else None
-        )
-        for row, change in enumerate(changes)
+        replace(change, q=q[change.is_time][change.evidence], p_holm=p_holm[change.evidence])
+        if id(change) in tested
+        else change
+        for change in changes
     ]
+
+
+def _adjusted(changes: Sequence[Change], correction: Callable[[list[float]], Floats]) -> dict[str, float]:
+    """The corrected p of each test by its evidence."""
+    family: dict[str, float] = {}
+    for change in changes:
+        family[change.evidence] = max(change.p or 0.0, family.get(change.evidence, 0.0))
+    return dict(zip(family, correction(list(family.values())).tolist(), strict=True))
 
 
 def _judge(change: Change, *, alpha: float, family_wise: bool) -> Change:

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from evalkit.report.text import capped, one_line, visible
 
-__all__ = ["fenced", "rows_of", "span", "with_rest"]
+__all__ = ["fenced", "row_of", "rows_of", "span", "with_rest"]
 
 CELL = 120
-PIPE = "\\|"
+BAR = "│"
+"""Stands in tables for a pipe: escaped, it would end its cell after a backslash of the text's own."""
+
 _TICKS = re.compile("`+")
 
 
@@ -40,12 +42,17 @@ def _fence(text: str, *, least: int) -> str:
 
 def rows_of(head: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) -> str:
     """A table whose cells are safe already; the columns after the first are numbers where `:` says so."""
-    lines = [f"| {' | '.join(cell.replace('|', PIPE) for cell in row)} |" for row in rows]
+    lines = [row_of(row) for row in rows]
     if not lines:
         return nothing
     names = [name.removesuffix(":") for name in head]
     marks = ["---:" if name.endswith(":") else "---" for name in head]
-    return "\n".join([f"| {' | '.join(names)} |", f"| {' | '.join(marks)} |", *lines])
+    return "\n".join([row_of(names), row_of(marks), *lines])
+
+
+def row_of(cells: Sequence[str]) -> str:
+    """One row of a table, its cells safe already but for pipes, which give way to what looks like them."""
+    return f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |"
 
 
 def with_rest(block: str, rest: int, file: str) -> str:

@@ -20,14 +20,14 @@ reason = "the supplier's manual is being rewritten"
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from evalkit.errors import NoInput, UsageError
+from evalkit.errors import UsageError
+from evalkit.reading.configuration import document
 from evalkit.report.compare import ALPHA, DIMENSIONS
 from evalkit.report.settings import (
     any_of,
@@ -130,14 +130,7 @@ def read(path: Path, *, needed: bool = True) -> Policy:
 
     Unless the table is `needed`, a file without one has the empty policy.
     """
-    try:
-        raw = path.read_bytes()
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        raise NoInput(f"{path}: found no such file, wanted a policy; see `evalkit gate --help`.") from None
-    try:
-        found = tomllib.loads(raw.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: found no TOML ({error}), wanted a file with the table [gate].") from None
+    found = document(path, wanted="a policy: a file with the table [gate]; see `evalkit gate --help`")
     if "gate" in found:
         return parse(found["gate"], where=f"{path}: gate")
     if needed or difflib.get_close_matches("gate", found):
@@ -178,6 +171,6 @@ _POLICY = {
     "min_coverage": share,
     "min_n": whole,
     "suspect": one_of("flag", "stop"),
-    "undecided_drop": distance,
+    "undecided_drop": share,
     "known_failures": many(_known_failure),
 }

@@ -17,6 +17,7 @@ PASS: Outcome = "PASS"  # noqa: S105 - a verdict, no password
 REGRESSION: Outcome = "REGRESSION"
 CANNOT_DECIDE: Outcome = "CANNOT DECIDE"
 EXIT_CODES: dict[Outcome, int] = {PASS: 0, REGRESSION: 1, CANNOT_DECIDE: 3}
+NAMED = 3
 OF_THE_RUN = frozenset({"complete", "rows", "comparable", "gated"})
 """The checks without which no number of the run can be believed."""
 
@@ -71,9 +72,11 @@ class Verdict:
 
     @property
     def failing(self) -> tuple[Check, ...]:
-        """The checks that did not pass, those that decided the verdict first."""
+        """The checks that did not pass: regressions, then what makes the run unbelievable, then any doubt."""
         failed = [check for check in self.checks if check.verdict != PASS]
-        return tuple(sorted(failed, key=lambda check: check.verdict != self.verdict))
+        return tuple(
+            sorted(failed, key=lambda check: (check.verdict != REGRESSION, check.name not in OF_THE_RUN))
+        )
 
     @property
     def flagged(self) -> tuple[Check, ...]:
@@ -82,12 +85,26 @@ class Verdict:
 
     @property
     def headline(self) -> str:
-        """The verdict and what decided it, in one line."""
+        """The verdict and up to three checks that failed, in one line, one that decided it among them."""
         if not self.failing:
             return f"{self.verdict}: {len(self.checks)} checks passed, {len(self.flagged)} flagged"
-        more = f" (and {len(self.failing) - 1} more)" if len(self.failing) > 1 else ""
-        first = self.failing[0]
-        return f"{self.verdict}: {first.title}: {first.reason}{more}"
+        named = self._named
+        more = len(self.failing) - len(named)
+        rest = f" (and {more} more)" if more else ""
+        return f"{self.verdict}: {'; '.join(map(self._told, named))}{rest}"
+
+    @property
+    def _named(self) -> tuple[Check, ...]:
+        """The first checks that failed; the last place is kept for one that decided the verdict."""
+        first = self.failing[:NAMED]
+        if any(check.verdict == self.verdict for check in first):
+            return first
+        deciding = next(check for check in self.failing if check.verdict == self.verdict)
+        return (*first[: NAMED - 1], deciding)
+
+    def _told(self, check: Check) -> str:
+        kind = "" if check.verdict == self.verdict else f"{check.verdict} "
+        return f"{kind}{check.title}: {check.reason}"
 
 
 def decided(checks: Sequence[Check]) -> Outcome:

@@ -10,6 +10,7 @@ from evalkit.report.change import Change
 from evalkit.report.compare import Comparison
 from evalkit.report.policy import Policy
 from evalkit.report.verdict import Verdict
+from evalkit.report.verdict_rows import headlines
 
 __all__ = ["comparison_json", "verdict_json"]
 
@@ -48,6 +49,10 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
         "family_wise": comparison.family_wise,
         "n_common": comparison.n_common,
         "family": comparison.family,
+        "headlines": headlines(comparison),
+        "decidable": comparison.decidable,
+        "incomplete": list(comparison.incomplete),
+        "same_set": comparison.same_set,
         "refusals": [refusal._asdict() for refusal in comparison.refusals],
         "changes": [_change(change) for change in comparison.changes],
         "flips": [{"metric": flip.metric, "key": flip.key, "worse": flip.worse} for flip in comparison.flips],

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from evalkit.report.change import Change
 from evalkit.report.compare import Comparison, Flip
-from evalkit.report.markdown import span
+from evalkit.report.markdown_cells import row_of, span
 from evalkit.report.verdict import Check, Verdict
-from evalkit.report.verdict_rows import change_row, flips_by_metric, moved_slices, overall_changes
+from evalkit.report.verdict_rows import change_row, flips_by_metric, moved_slices, overall_changes, yardstick
 
 __all__ = ["verdict_markdown"]
 
@@ -49,6 +49,8 @@ def _head(verdict: Verdict) -> Iterator[str]:
     yield span(verdict.headline, _SENTENCE)
     yield ""
     yield from (f"- {span(note, _SENTENCE)}" for note in verdict.notes[:_ROWS])
+    if verdict.comparison and not verdict.comparison.refused:
+        yield f"- {span(yardstick(verdict.comparison), _SENTENCE)}"
 
 
 def _tables(verdict: Verdict) -> Iterator[_Table]:
@@ -68,7 +70,7 @@ def _failing(checks: Sequence[Check]) -> Iterator[Sequence[str]]:
 
 def _check(check: Check) -> Sequence[str]:
     cells = (check.title, check.found_text, check.wanted_text, str(check.n))
-    return tuple(_cell(cell) for cell in (*cells, check.reason))
+    return tuple(span(cell, _SENTENCE) for cell in (*cells, check.reason))
 
 
 def _compared(comparison: Comparison) -> Iterator[_Table]:
@@ -86,39 +88,29 @@ def _compared(comparison: Comparison) -> Iterator[_Table]:
 
 def _changes(comparison: Comparison, changes: Sequence[Change]) -> Iterator[Sequence[str]]:
     rows = (change_row(change, comparison) for change in changes)
-    return ((_cell(row.name), *row[1:]) for row in rows)
+    return ((span(row.name, _SENTENCE), *row[1:]) for row in rows)
 
 
 def _flip(flip: Flip) -> Sequence[str]:
     texts = (flip.query, flip.intent_l2, flip.base_pred, flip.run_pred, flip.base_response, flip.run_response)
     sign = "❌ " if flip.worse else "✅ "
-    return (sign + _cell(flip.key), *(_cell(text or "", _ANSWER) for text in texts))
+    return (sign + span(flip.key, _SENTENCE), *(span(text or "", _ANSWER) for text in texts))
 
 
 def _written(table: _Table, *, room: int) -> str:
     """The table, or as many of its rows as there is room for, and how many are left out."""
     if not table.n:
         return ""
-    text = "\n".join(("", f"### {table.title}", "", _row(table.head), _row(["---"] * len(table.head)), ""))
+    text = "\n".join(
+        ("", f"### {table.title}", "", row_of(table.head), row_of(["---"] * len(table.head)), "")
+    )
     if len(text) > room:
         return f"\n{table.n} rows of “{table.title}” are left out; the JSON has them.\n"
     shown = 0
     for cells in table.rows:
-        row = _row(cells) + "\n"
+        row = row_of(cells) + "\n"
         if len(text) + len(row) > room or shown == _ROWS:
             break
         text, shown = text + row, shown + 1
     rest = table.n - shown
     return text + (f"\n{rest} more are left out; the JSON has them.\n" if rest else "")
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _cell(text: str, limit: int = _SENTENCE) -> str:
-    """The text as one code span in a table; a pipe gives way to one that looks like it.
-
-    An escaped pipe would not do: after a backslash of the text's own it ends the cell, and the span with it.
-    """
-    return span(text.replace("|", "│"), limit)

@@ -7,9 +7,21 @@ from typing import NamedTuple
 
 from evalkit.report.change import OVERALL, Change
 from evalkit.report.compare import Comparison, Flip
-from evalkit.report.wording import difference, number, probability, span_of
+from evalkit.report.wording import difference, number, probability, span_of, times
 
-__all__ = ["ChangeRow", "change_row", "flips_by_metric", "moved_slices", "overall_changes"]
+__all__ = [
+    "ChangeRow",
+    "change_row",
+    "flips_by_metric",
+    "headlines",
+    "moved_slices",
+    "noise",
+    "overall_changes",
+    "unpaired",
+    "yardstick",
+]
+
+NAMED = 3
 
 _RANK = {"worse": 0, "better": 2, "undecided": 3, "same": 4}
 
@@ -33,7 +45,7 @@ def change_row(change: Change, comparison: Comparison) -> ChangeRow:
     metric, facts = change.metric, change.facts
     adjusted = change.p_holm if comparison.family_wise else change.q
     return ChangeRow(
-        name=metric if change.dimension == OVERALL else f"{metric} {change.slice}",
+        name=_name(change),
         base=number(change.base_mean, metric, facts),
         run=number(change.run_mean, metric, facts),
         delta=difference(change.delta, metric, facts),
@@ -41,19 +53,94 @@ def change_row(change: Change, comparison: Comparison) -> ChangeRow:
         p=probability(change.p),
         adjusted=probability(adjusted),
         moved=f"{change.worse}/{change.better} of {change.n_cases:,}",
-        verdict="suspect" if change.suspect else change.verdict,
+        verdict=_word(change),
     )
 
 
+def _name(change: Change) -> str:
+    return change.metric if change.dimension == OVERALL else f"{change.metric} {change.slice}"
+
+
 def overall_changes(comparison: Comparison) -> list[Change]:
-    """The changes over the whole run, in the order of the metrics."""
-    return [change for change in comparison.changes if change.dimension == OVERALL]
+    """The changes over the whole run, in the order of the metrics, without those that count nothing in both."""
+    return [change for change in comparison.changes if change.dimension == OVERALL and _counts(change)]
+
+
+def _counts(change: Change) -> bool:
+    """Whether the base counted anything: what counts in neither run, or in the run alone, has no change."""
+    return change.n_common + change.lost > 0
 
 
 def moved_slices(comparison: Comparison) -> list[Change]:
-    """The slices that moved: proven worse first, then suspects, better ones, and the rest by their p."""
+    """The slices that moved: proven worse first, then suspects, better ones, and the rest by their p.
+
+    A time moves in every slice, so that it is here only where that is proven, or all of it is lost.
+    """
     moved = [c for c in comparison.changes if c.dimension != OVERALL and c.verdict != "same"]
-    return sorted(moved, key=_rank)
+    return sorted((change for change in moved if not noise(change)), key=_rank)
+
+
+def noise(change: Change) -> bool:
+    """Whether a time moved that was not lost altogether, and chance may have moved it."""
+    return change.is_time and change.verdict == "undecided" and change.n_common > 0
+
+
+def unpaired(comparison: Comparison) -> dict[str, tuple[str, ...]]:
+    """The samples that were not compared, by what became of them: of one eval set, none was removed but lost."""
+    gone, new = ("lost", "not in the base") if comparison.same_set else ("removed", "added")
+    return {gone: comparison.removed, "changed": comparison.changed, new: comparison.added}
+
+
+def headlines(comparison: Comparison) -> list[str]:
+    """The comparison in a few lines: what forbids an answer, else what got worse or better, else that nothing did."""
+    doubts = [f"cannot decide: {text}" for text in comparison.incomplete]
+    doubts += [f"refused: {refusal.text}" for refusal in comparison.refusals]
+    told_of = [change for change in comparison.changes if not noise(change)]
+    ranked = sorted(told_of, key=lambda change: (change.dimension != OVERALL, *_rank(change)))
+    found = {
+        word: [change for change in ranked if _word(change) == word]
+        for word in ("worse", "better", "suspect")
+    }
+    told = [f"{word}: {_named(changes)}" for word, changes in found.items() if changes]
+    return [*doubts, *(told or _nothing(comparison))]
+
+
+def _word(change: Change) -> str:
+    return "suspect" if change.suspect else change.verdict
+
+
+def _named(changes: Sequence[Change]) -> str:
+    names = ", ".join(_moved(change) for change in changes[:NAMED])
+    return names + (f" and {len(changes) - NAMED} more" if len(changes) > NAMED else "")
+
+
+def _moved(change: Change) -> str:
+    means = (number(mean, change.metric, change.facts) for mean in (change.base_mean, change.run_mean))
+    return f"{_name(change)} ({' → '.join(means)})"
+
+
+def _nothing(comparison: Comparison) -> list[str]:
+    """That nothing was found, and whether anything moved at all; nothing to say where nothing was compared."""
+    whole = overall_changes(comparison)
+    if not whole:
+        return [] if comparison.refusals else ["nothing counts in both runs"]
+    moved = [change.metric for change in whole if change.verdict != "same" and not change.is_time]
+    if not moved:
+        return [f"nothing moved in the {times(comparison.n_common, 'sample')} compared"]
+    return [f"nothing proven: {times(len(moved), 'metric')} moved no more than chance may"]
+
+
+def yardstick(comparison: Comparison) -> str:
+    """What the verdicts of a comparison go by, and why the other command may see the same change otherwise."""
+    if comparison.family_wise:
+        return (
+            f"worse and better by Holm p ≤ {comparison.alpha:g} over the policy's metrics and slices; "
+            "`evalkit diff` goes by q over all it compares, and may differ"
+        )
+    return (
+        f"worse and better by q ≤ {comparison.alpha:g} over all that is compared; "
+        "`evalkit gate` goes by Holm p over its policy alone and allows max_drop, and may differ"
+    )
 
 
 def _rank(change: Change) -> tuple[int, float, float]:

@@ -16,16 +16,29 @@ from evalkit.report.change import Change
 from evalkit.report.compare import Comparison, Flip
 from evalkit.report.text import one_line
 from evalkit.report.verdict import Check, Verdict
-from evalkit.report.verdict_rows import ChangeRow, change_row, flips_by_metric, moved_slices, overall_changes
+from evalkit.report.verdict_rows import (
+    ChangeRow,
+    change_row,
+    flips_by_metric,
+    headlines,
+    moved_slices,
+    noise,
+    overall_changes,
+    unpaired,
+    yardstick,
+)
 from evalkit.report.wording import NOTHING, times
 
 __all__ = ["comparison_view", "verdict_view"]
 
-SHOWN, ANSWER = 10, 200
+SHOWN, NAMED, ANSWER = 10, 3, 200
 _COLOURS = {
     "PASS": "green",
     "REGRESSION": "red",
     "CANNOT DECIDE": "yellow",
+    "refused": "yellow",
+    "cannot decide": "yellow",
+    "suspect": "yellow",
     "worse": "red",
     "better": "green",
     "undecided": "",
@@ -47,11 +60,11 @@ def verdict_view(verdict: Verdict) -> RenderableType:
 
 
 def comparison_view(comparison: Comparison, *, flips: int = SHOWN) -> RenderableType:
-    """The comparison: refusals, changes overall and by slice, cases that differ, and so many flips a metric."""
+    """The comparison: its headlines, changes overall and by slice, cases that differ, so many flips a metric."""
     base, run = comparison.base_id or "unnamed", comparison.run_id or "unnamed"
     return Group(
-        _line(f"{base} → {run}: {times(comparison.n_common, 'sample')} in common", "bold"),
-        *(_line(f"refused: {refusal.text}", "bold yellow") for refusal in comparison.refusals),
+        *(_line(text, f"bold {_COLOURS.get(text.partition(':')[0], '')}") for text in headlines(comparison)),
+        _line(f"{base} → {run}: {times(comparison.n_common, 'sample')} in common", "dim"),
         *_compared(comparison),
         *_keys(comparison),
         *_flips(comparison, flips),
@@ -73,41 +86,50 @@ def _checks(title: str, checks: Sequence[Check]) -> Iterator[RenderableType]:
 def _compared(comparison: Comparison) -> Iterator[RenderableType]:
     whole = overall_changes(comparison)
     still = [change.metric for change in whole if change.verdict == "same"]
-    yield from _changes("overall", comparison, [c for c in whole if c.verdict != "same"], rows=None)
+    restless = [change.metric for change in whole if noise(change)]
+    moved = [change for change in whole if change.metric not in {*still, *restless}]
+    yield from _changes("overall", comparison, moved, rows=None)
     if still:
-        yield _line(f"no case moved in {', '.join(still)}", "dim")
+        yield _line(f"no case moved in {_some(still)}", "dim")
+    if restless:
+        yield _line(f"moved no more than chance may: {_some(restless)}", "dim")
     yield from _changes("slices that moved", comparison, moved_slices(comparison), rows=SHOWN)
+    if whole:
+        yield _line(yardstick(comparison), "dim")
 
 
 def _changes(
     title: str, comparison: Comparison, changes: Sequence[Change], *, rows: int | None
 ) -> Iterator[RenderableType]:
+    """Each change with its name on a line of its own, so that no column can break it."""
     if not changes:
         return
-    adjusted = "Holm" if comparison.family_wise else "q"
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
-    table.add_column(title, overflow="fold", min_width=12)
-    for name in ("base → run", "change, 95 %", "p", adjusted, "worse/better"):
-        table.add_column(name, justify="right", overflow="fold")
-    table.add_column("", no_wrap=True)
+    yield _line(f"\n{title} (change with 95 % interval, cases worse/better, p)", "bold")
     for change in changes[:rows]:
-        table.add_row(*map(_line, _cells(change_row(change, comparison))), style=_COLOURS[change.verdict])
-    yield Text("")
-    yield table
+        row = change_row(change, comparison)
+        yield _line(f"{row.verdict}  {row.name}", _COLOURS.get(row.verdict, ""))
+        yield Padding(_line(_numbers(row, comparison), "dim"), (0, 0, 0, 2))
     yield from _rest(changes) if rows else ()
 
 
-def _cells(row: ChangeRow) -> tuple[str, ...]:
-    """The row with its units told once."""
-    delta, interval = (text.removesuffix(" points") for text in (row.delta, row.interval))
-    moved = f"{delta} ({interval})" if interval != NOTHING else delta
-    return row.name, f"{row.base} → {row.run}", moved, row.p, row.adjusted, row.moved, row.verdict
+def _numbers(row: ChangeRow, comparison: Comparison) -> str:
+    """The numbers of a change, its units told once."""
+    interval = f" ({row.interval.removesuffix(' points')})" if row.interval != NOTHING else ""
+    adjusted = (
+        f", {'Holm' if comparison.family_wise else 'q'} {row.adjusted}" if row.adjusted != NOTHING else ""
+    )
+    return f"{row.base} → {row.run}, {row.delta}{interval}, {row.moved}, p {row.p}{adjusted}"
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of some metrics, and how many more there are."""
+    rest = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {times(rest, 'more metric')}" if rest > 0 else "")
 
 
 def _keys(comparison: Comparison) -> Iterator[RenderableType]:
     """The samples that are not in both, or not the same in both."""
-    for name in ("added", "removed", "changed"):
-        keys: tuple[str, ...] = getattr(comparison, name)
+    for name, keys in unpaired(comparison).items():
         if keys:
             more = f", … {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
             yield _line(f"{name} {len(keys)}: {', '.join(keys[:SHOWN])}{more}", "yellow")

@@ -207,6 +207,62 @@ def test_diff_refuses_unequal_eval_sets_unless_told(place: Path, evalkit: Evalki
     assert "added 1: q20" in allowed.stdout
 
 
+def test_diff_with_an_incomplete_run_decides_nothing(place: Path, evalkit: Evalkit) -> None:
+    on_file(place, "run7", [True] * 8, state="interrupted", planned=20)
+    for words, side in ((("run1", "run7"), "run"), (("run7", "run1"), "base")):
+        done = evalkit("diff", *words)
+        assert done.returncode == 3
+        assert done.stdout.startswith(f"cannot decide: the {side} is incomplete: 8 of 20 planned samples")
+        assert "removed" not in done.stdout
+        assert "added" not in done.stdout
+    assert "lost 12: q10, q11" in evalkit("diff", "run1", "run7").stdout
+    told = json.loads(evalkit("diff", "run1", "run7", "--json").stdout)
+    assert (told["decidable"], told["same_set"], len(told["removed"])) == (False, True, 12)
+
+
+def test_equal_runs_are_told_in_a_few_lines(evalkit: Evalkit) -> None:
+    done = evalkit("diff", "run1", "run2")
+    assert done.returncode == 0
+    assert done.stdout.startswith("nothing moved in the 20 samples compared\n")
+    assert len(done.stdout.splitlines()) <= 6
+    assert "– → –" not in done.stdout
+    assert "0/0" not in done.stdout
+
+
+def test_diff_and_gate_call_a_proven_fall_the_same(evalkit: Evalkit) -> None:
+    """Twenty cases, six of them fell: the many metrics that did not move cost it nothing."""
+    diff = json.loads(evalkit("diff", "run1", "run3", "--json").stdout)
+    gate = json.loads(
+        evalkit("gate", "run3", "--baseline", "run1", "--regression", "intent_top1", "--json").stdout
+    )
+    assert diff["headlines"][0].startswith("worse: intent_top1 (100% → 70%)")
+    for told in (diff, gate["comparison"]):
+        overall = [c for c in told["changes"] if (c["metric"], c["dimension"]) == ("intent_top1", "overall")]
+        assert [change["verdict"] for change in overall] == ["worse"]
+
+
+@pytest.mark.parametrize(
+    ("words", "policy", "told"),
+    [
+        pytest.param(["--threshold", "intent_top1=80"], "", "threshold intent_top1: found 80", id="option"),
+        pytest.param(["--regression", "intent_top1=80"], "", "max_drop intent_top1: found 80", id="drop"),
+        pytest.param(
+            [],
+            '[gate.slices.intent_l2."*"]\nthresholds = { intent_top1 = 80 }',
+            "intent_l2=* threshold intent_top1: found 80",
+            id="slice of a file",
+        ),
+    ],
+)
+def test_a_limit_in_per_cent_is_no_rate(
+    place: Path, evalkit: Evalkit, words: list[str], policy: str, told: str
+) -> None:
+    (place / "evalkit.toml").write_text(policy, encoding="utf-8")
+    done = evalkit("gate", "run3", "--baseline", "run1", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{told}, but rates run from 0 to 1 (did you mean 0.8?)" in done.stderr
+
+
 def test_diff_without_a_run_before_says_so(place: Path, evalkit: Evalkit) -> None:
     done = evalkit("diff", "latest", "run1")
     assert done.returncode == 66

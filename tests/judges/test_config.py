@@ -55,7 +55,7 @@ def test_other_tables_are_not_our_business(tmp_path: Path) -> None:
         pytest.param('[judges.m]\nbase_url = "h/v1"\nmodel = "m"\n', "wanted http", id="no-address"),
         pytest.param('[judges.m]\nbase_url = "http://h"\n', "model", id="no-model"),
         pytest.param("judges = 1", "wanted tables", id="no-tables"),
-        pytest.param("[judges", "wanted TOML", id="no-toml"),
+        pytest.param("[judges", "found no TOML", id="no-toml"),
     ],
 )
 def test_what_cannot_hold_is_named_without_its_value(text: str, message: str, tmp_path: Path) -> None:

@@ -72,5 +72,6 @@ def test_a_bar_in_a_label_parts_no_cell(make_digest) -> None:
     records = [EvalRecord(sample_id="1", intent_l2="a|b|c", intent_pred="d\\|e")]
     tokens = READER.parse(document(make_digest(records)).decode())
     spans = [part.content for token in tokens for part in token.children or () if part.type == "code_inline"]
-    assert spans.count("a|b|c") == 2
+    assert spans.count("a│b│c") == 2
+    assert "d\\│e" in spans
     assert "50.0%" not in spans
