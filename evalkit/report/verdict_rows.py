@@ -9,7 +9,7 @@ from evalkit.report.change import OVERALL, Change
 from evalkit.report.compare import Comparison, Flip
 from evalkit.report.wording import difference, number, probability, span_of
 
-__all__ = ["ChangeRow", "change_row", "flips_by_metric", "moved_slices", "overall_changes"]
+__all__ = ["ChangeRow", "change_row", "changed_rows", "flips_by_metric", "moved_slices", "overall_changes"]
 
 _RANK = {"worse": 0, "better": 2, "undecided": 3, "same": 4}
 
@@ -48,6 +48,12 @@ def change_row(change: Change, comparison: Comparison) -> ChangeRow:
 def overall_changes(comparison: Comparison) -> list[Change]:
     """The changes over the whole run, in the order of the metrics."""
     return [change for change in comparison.changes if change.dimension == OVERALL]
+
+
+def changed_rows(comparison: Comparison) -> tuple[list[ChangeRow], list[ChangeRow]]:
+    """The changes over the whole run, and those of the slices that moved, in words."""
+    whole, slices = overall_changes(comparison), moved_slices(comparison)
+    return [change_row(c, comparison) for c in whole], [change_row(c, comparison) for c in slices]
 
 
 def moved_slices(comparison: Comparison) -> list[Change]:
