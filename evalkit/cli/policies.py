@@ -102,6 +102,7 @@ def show_held(found: Verdict | str | None, digest: Digest, *, files: Mapping[str
         show("")
     show(summary_view(digest, files=files))
     if verdict is not None:
+        show("")
         show(verdict_view(verdict))
 
 

@@ -83,11 +83,16 @@ class Verdict:
     @property
     def headline(self) -> str:
         """The verdict and what decided it, in one line."""
+        return f"{self.verdict}: {self.sentence}"
+
+    @property
+    def sentence(self) -> str:
+        """What decided the verdict, in one line."""
         if not self.failing:
-            return f"{self.verdict}: {len(self.checks)} checks passed, {len(self.flagged)} flagged"
+            return f"{len(self.checks)} checks passed, {len(self.flagged)} flagged"
         more = f" (and {len(self.failing) - 1} more)" if len(self.failing) > 1 else ""
         first = self.failing[0]
-        return f"{self.verdict}: {first.title}: {first.reason}{more}"
+        return f"{first.title}: {first.reason}{more}"
 
 
 def decided(checks: Sequence[Check]) -> Outcome:

@@ -48,7 +48,7 @@ def verdict_blocks(verdict: Verdict) -> Iterator[str]:
     """The section "Verdict" of the report: the word, what decided it, checks to look at, and what moved."""
     yield "## Verdict"
     yield f"**{_SIGNS[verdict.verdict]} {verdict.verdict}** {_sides(verdict)}"
-    yield span(verdict.headline, _SENTENCE)
+    yield span(verdict.sentence, _SENTENCE)
     yield from (f"> {span(note, _SENTENCE)}" for note in verdict.notes[:_ROWS])
     yield from _shown([*_to_look_at(verdict), *(_moved(verdict.comparison) if verdict.comparison else ())])
 
@@ -118,7 +118,7 @@ def _moved(comparison: Comparison) -> Iterator[_Table]:
     adjusted = "p after Holm" if comparison.family_wise else "q"
     head = ("Metric", "Base", "Run", "Change", "95 % interval", "p", adjusted, "Cases worse/better", "")
     whole, slices = overall_changes(comparison), moved_slices(comparison)
-    yield _Table("Overall", head, _changes(comparison, whole), len(whole))
+    yield _Table("What moved overall", head, _changes(comparison, whole), len(whole))
     yield _Table("Slices that moved", head, _changes(comparison, slices), len(slices))
 
 
