@@ -44,6 +44,7 @@ def evalkit(*arguments: str, cwd: Path, code: int = 0) -> str:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder whose name has spaces and Chinese, with one finished job in it."""
     folder = tmp_path_factory.mktemp("客服 评测")
+    folder.joinpath("evalkit.toml").write_bytes((ROOT / "evalkit.toml").read_bytes())
     folder.joinpath("summary.txt").write_text(
         evalkit("eval", str(SMOKE), "--target", "demo", "--run-id", "job", cwd=folder), encoding="utf-8"
     )
@@ -72,13 +73,41 @@ def test_the_manifest_tells_where_it_all_came_from(place: Path) -> None:
 
 
 def test_the_readme_shows_what_the_shop_scores(place: Path) -> None:
-    """Times differ from machine to machine; everything else in the summary is the same everywhere."""
+    """Times differ from machine to machine and ids from run to run; all else is the same everywhere."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = readme.split("```text\n")[1].split("```")[0]
     printed = {line.rstrip() for line in (place / "summary.txt").read_text(encoding="utf-8").splitlines()}
-    stable = [line for line in shown.splitlines() if " ms · " not in line]
+    stable = [line for line in shown.splitlines() if " ms · " not in line and not line.startswith("run ")]
     missing = [line for line in stable if line not in printed]
     assert not missing, "the README's summary is stale"
+
+
+def test_the_verdict_comes_first_in_the_terminal_and_on_the_pages(place: Path) -> None:
+    printed = (place / "summary.txt").read_text(encoding="utf-8").splitlines()
+    assert printed[0].startswith("PASS: ")
+    base = json.loads((ROOT / "eval_sets" / "baselines" / "eval_set_v1.json").read_text(encoding="utf-8"))
+    assert printed.index(f"run job against {base['run_id']}, exit code 0") > printed.index(printed[0]) + 20
+    folder = place / "reports" / "job"
+    assert f"Run job against {base['run_id']}, exit code 0" in (folder / "report.html").read_text("utf-8")
+    assert "## Verdict" in (folder / "report.md").read_text("utf-8").splitlines()[:3]
+
+
+def test_report_shows_the_verdict_that_eval_gave(place: Path) -> None:
+    """The same pages again, but for scores set by hand, which nothing is held against."""
+    written = {path: path.read_bytes() for path in (place / "reports" / "job").glob("report.*")}
+    again = evalkit("report", "job", "--reports-dir", "again", cwd=place)
+    assert again.splitlines()[0] == (place / "summary.txt").read_text(encoding="utf-8").splitlines()[0]
+    assert {path: (place / "again" / "job" / path.name).read_bytes() for path in written} == written
+    by_hand = str(place / "again" / "job" / "per_sample.csv")
+    evalkit("report", "job", "--reports-dir", "hand", "--manual", by_hand, cwd=place)
+    assert "## Verdict" not in (place / "hand" / "job" / "report.md").read_text("utf-8")
+
+
+def test_a_regression_is_the_first_line_and_its_flips_are_on_the_page(place: Path) -> None:
+    arguments = ("eval", str(SMOKE), "-t", "demo", "--set", "wrong_intent=0.5", "--run-id", "worse")
+    assert evalkit(*arguments, cwd=place, code=1).startswith("REGRESSION: regression intent_top1: ")
+    page = (place / "reports" / "worse" / "report.html").read_text("utf-8")
+    assert "right → wrong" in page.split('<section id="flips">')[1]
 
 
 def test_every_slice_re_derives_from_the_samples(place: Path) -> None:

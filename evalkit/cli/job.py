@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from evalkit.cli.asking import ask_all, asking_options
-from evalkit.cli.options import as_json, by_option, digest_of, say, show
-
-if TYPE_CHECKING:
-    from evalkit.contracts import Manifest
-    from evalkit.report.verdict import Verdict
+from evalkit.cli.options import as_json, by_option, digest_of, say
 
 __all__ = ["eval_"]
-
-_INCOMPARABLE = ("start", "limit", "filter")
 
 
 @click.command("eval")
@@ -44,40 +38,21 @@ def eval_(
     evalkit eval my_cases.jsonl --target ragent --concurrency 8 --by difficulty
     """
     from evalkit import cases  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.cli.policies import held_by_rights, show_held  # noqa: PLC0415
     from evalkit.report.build import report_run, score_run  # noqa: PLC0415 - heavy imports wait
     from evalkit.report.tables import refuse_unknown  # noqa: PLC0415
-    from evalkit.report.terminal import summary_view  # noqa: PLC0415
-    from evalkit.report.verdict_text import verdict_view  # noqa: PLC0415
 
     refuse_unknown(cases.load_cases(options["eval_set"]), by)
     manifest = ask_all(runs_dir=runs_dir, **options)
     run = str(runs_dir / f"{manifest.run_id}.jsonl")
     digest = digest_of(run, runs_dir=runs_dir, by=by)
     folder = reports_dir / manifest.run_id
-    scored, reported = score_run(digest, folder), report_run(digest, folder)
-    verdict = _verdict(manifest, run, runs_dir)
+    scored = score_run(digest, folder)
+    found = held_by_rights(run, digest.run.manifest, runs_dir=runs_dir)
+    verdict = None if isinstance(found, str) else found
+    reported = report_run(digest, folder, verdict=verdict)
     if as_json:
-        say({**scored.summary, "verdict": None if isinstance(verdict, str) else verdict.verdict})
+        say({**scored.summary, "verdict": verdict.verdict if verdict else None})
     else:
-        show(summary_view(digest, files={**reported.files, **scored.files}))
-        show(f"not gated: {verdict}" if isinstance(verdict, str) else verdict_view(verdict))
-    ctx.exit(0 if isinstance(verdict, str) else verdict.exit_code)
-
-
-def _verdict(manifest: Manifest, run: str, runs_dir: Path) -> Verdict | str:
-    """The run held to the policy against the baseline of its eval set; why not, where there is no such pair."""
-    from evalkit.cli.policies import asked_policy, held  # noqa: PLC0415 - heavy imports wait for the command
-    from evalkit.report import baseline as baselines  # noqa: PLC0415
-
-    place = baselines.beside(Path(manifest.eval_set))
-    policy = asked_policy(None, thresholds=(), regression=())
-    if not policy.metrics:
-        return "no table [gate] in evalkit.toml asks for anything"
-    if any(manifest.selection.get(name) for name in _INCOMPARABLE):
-        return "only some cases were asked"
-    if not place.is_file():
-        return f"no baseline {place}; `evalkit baseline accept {manifest.run_id}` makes one"
-    theirs = baselines.load(place).target
-    if theirs != manifest.target:
-        return f"the baseline {place} is of the target {theirs}"
-    return held(run, policy=policy, baseline=str(place), runs_dir=runs_dir)
+        show_held(found, digest, files={**reported.files, **scored.files})
+    ctx.exit(verdict.exit_code if verdict else 0)

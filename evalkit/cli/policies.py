@@ -1,26 +1,34 @@
-"""What `evalkit gate` asks: the policy of a file, and what the command line adds to it.
+"""What a run is held to: the policy of a file with what the command line adds, and the baseline of its eval set.
 
 Reading a policy loads what compares runs: import this inside the command.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from evalkit.cli.options import show
 from evalkit.cli.sides import sides
+from evalkit.contracts import Manifest
 from evalkit.errors import UsageError
 from evalkit.judges.certificates import read_certificates
+from evalkit.report import baseline as baselines
+from evalkit.report.digest import Digest
 from evalkit.report.gate import gate
 from evalkit.report.policy import Policy, read
 from evalkit.report.settings import distance, number
+from evalkit.report.terminal import summary_view
+from evalkit.report.text import visible
 from evalkit.report.verdict import Verdict
+from evalkit.report.verdict_text import headline_view, verdict_view
 
-__all__ = ["asked_policy", "held"]
+__all__ = ["asked_policy", "held", "held_by_rights", "show_held"]
 
 _POLICY = Path("evalkit.toml")
+_INCOMPARABLE = ("start", "limit", "filter")
 
 
 def asked_policy(path: Path | None, *, thresholds: Iterable[str], regression: Iterable[str]) -> Policy:
@@ -66,6 +74,36 @@ def held(
         allow_changed_set=changed_set,
         certificates=read_certificates(certificates),
     )
+
+
+def held_by_rights(run: str, manifest: Manifest | None, *, runs_dir: Path) -> Verdict | str:
+    """The run held to evalkit.toml against the baseline of its eval set; why not, where there is no such pair."""
+    policy = asked_policy(None, thresholds=(), regression=())
+    if not policy.metrics:
+        return "no table [gate] in evalkit.toml asks for anything"
+    if manifest is None:
+        return "the run has no manifest"
+    if any(manifest.selection.get(name) for name in _INCOMPARABLE):
+        return "only some cases were asked"
+    place = baselines.beside(Path(manifest.eval_set))
+    if not place.is_file():
+        return f"no baseline {place}; `evalkit baseline accept {manifest.run_id}` makes one"
+    theirs = baselines.load(place).target
+    if theirs != manifest.target:
+        return f"the baseline {place} is of the target {theirs}"
+    return held(run, policy=policy, baseline=str(place), runs_dir=runs_dir)
+
+
+def show_held(found: Verdict | str | None, digest: Digest, *, files: Mapping[str, Path]) -> None:
+    """Print the verdict in one line, the summary, and what is behind the verdict; or why there is none, if told."""
+    verdict = found if isinstance(found, Verdict) else None
+    if found is not None:
+        show(headline_view(verdict) if verdict else visible(f"not gated: {found}"))
+        show("")
+    show(summary_view(digest, files=files))
+    if verdict is not None:
+        show("")
+        show(verdict_view(verdict))
 
 
 def _read(path: Path | None) -> Policy:

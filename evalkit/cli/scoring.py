@@ -74,16 +74,22 @@ def report(
 ) -> None:
     """Write report.html, report.md, per_sample.csv and failures.jsonl, and print the summary.
 
+    With a table [gate] in evalkit.toml and a baseline beside the eval set, as for `evalkit eval`, pages and
+    summary begin with the verdict; scores set by hand are held against nothing. The exit code stays 0.
+
     \b
     evalkit report latest
     evalkit report latest --mask-pii
     """
+    from evalkit.cli.policies import held_by_rights, show_held  # noqa: PLC0415 - heavy imports wait
     from evalkit.report.build import report_run  # noqa: PLC0415 - heavy imports wait for the command
-    from evalkit.report.terminal import summary_view  # noqa: PLC0415
 
     digest = digest_of(run, runs_dir=runs_dir, by=by, manual=manual)
-    written = report_run(digest, reports_dir / digest.run.run_id, mask_pii=mask_pii, csv_raw=csv_raw)
+    found = None if manual else held_by_rights(run, digest.run.manifest, runs_dir=runs_dir)
+    verdict = None if isinstance(found, str) else found
+    folder = reports_dir / digest.run.run_id
+    written = report_run(digest, folder, verdict=verdict, mask_pii=mask_pii, csv_raw=csv_raw)
     if as_json:
-        say(written.summary)
+        say({**written.summary, "verdict": verdict.verdict if verdict else None})
     else:
-        show(summary_view(digest, files=written.files))
+        show_held(verdict, digest, files=written.files)

@@ -14,8 +14,9 @@ from typing import Any
 from evalkit.report import csv, html, markdown, parquet
 from evalkit.report.digest import Digest
 from evalkit.report.failures import as_lines
-from evalkit.report.masking import masked_digest
+from evalkit.report.masking import masked_digest, masked_verdict
 from evalkit.report.summary import summary
+from evalkit.report.verdict import Verdict
 from evalkit.writing import replace
 
 __all__ = ["Written", "report_run", "score_run"]
@@ -46,19 +47,28 @@ def score_run(digest: Digest, folder: Path) -> Written:
     return Written({name: folder / name for name in [*tables, SUMMARY]}, told)
 
 
-def report_run(digest: Digest, folder: Path, *, mask_pii: bool = False, csv_raw: bool = False) -> Written:
+def report_run(
+    digest: Digest,
+    folder: Path,
+    *,
+    verdict: Verdict | None = None,
+    mask_pii: bool = False,
+    csv_raw: bool = False,
+) -> Written:
     """Write `report.html`, `report.md`, `per_sample.csv` and `failures.jsonl` to the folder.
 
+    A `verdict` stands first on both pages, with the samples that flipped; without one neither page speaks of it.
     `mask_pii` hides the middle of phone and identity numbers and of e-mail names in all four; the run and
     the Parquet files stay as they are. `csv_raw` leaves texts in the CSV that a spreadsheet would run.
     StorageError as for `score_run`.
     """
     shown = masked_digest(digest) if mask_pii else digest
+    told = masked_verdict(verdict) if verdict and mask_pii else verdict
     pages = {
         "failures.jsonl": as_lines(shown.failures, run_id=shown.run.run_id),
         "per_sample.csv": csv.per_sample(shown, raw=csv_raw),
-        "report.html": html.page(shown),
-        "report.md": markdown.document(shown),
+        "report.html": html.page(shown, told),
+        "report.md": markdown.document(shown, told),
     }
     for name, data in pages.items():
         replace(folder / name, data)

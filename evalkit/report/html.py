@@ -26,6 +26,8 @@ from evalkit.report.sample import layout
 from evalkit.report.summary import facts, state
 from evalkit.report.text import CAP_BYTES, capped, is_chinese, visible
 from evalkit.report.tree import tree
+from evalkit.report.verdict import Verdict
+from evalkit.report.verdict_rows import changed_rows, flips_by_metric
 from evalkit.report.wording import probability
 
 __all__ = ["SHOWN", "page"]
@@ -36,8 +38,12 @@ SHOWN = 200
 _BESIDE = ("recall@5", "mrr@10", "completion")
 
 
-def page(digest: Digest) -> bytes:
-    """The report as one HTML file in UTF-8; the same run gives the same bytes."""
+def page(digest: Digest, verdict: Verdict | None = None) -> bytes:
+    """The report as one HTML file in UTF-8, with the verdict and the flips where there is one.
+
+    The same run and verdict give the same bytes.
+    """
+    comparison = verdict.comparison if verdict else None
     environment = _environment()
     style = environment.get_template("report.css").render()
     text = environment.get_template("report.html.j2").render(
@@ -45,6 +51,10 @@ def page(digest: Digest) -> bytes:
         run=digest.run,
         state=state(digest.run),
         facts=facts(digest.run),
+        verdict=verdict,
+        comparison=comparison,
+        changes=changed_rows(comparison) if comparison else ([], []),
+        flips=flips_by_metric(comparison) if comparison else {},
         notes=notes(digest),
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         beside=_beside(digest),

@@ -16,6 +16,8 @@ from evalkit.report.fixing_markdown import directions_block, funnel_block, inten
 from evalkit.report.markdown_cells import fenced, rows_of, span, with_rest
 from evalkit.report.notes import notes
 from evalkit.report.summary import facts
+from evalkit.report.verdict import Verdict
+from evalkit.report.verdict_markdown import flips_blocks, verdict_blocks
 
 __all__ = ["document", "fenced", "span"]
 
@@ -23,15 +25,20 @@ SHOWN_FAILURES = 20
 _QUANTILES = ("p50", "p90", "p95", "p99", "max")
 
 
-def document(digest: Digest) -> bytes:
-    """The report as one Markdown file in UTF-8; the same run gives the same bytes."""
+def document(digest: Digest, verdict: Verdict | None = None) -> bytes:
+    """The report as one Markdown file in UTF-8, with the verdict and the flips where there is one.
+
+    The same run and verdict give the same bytes.
+    """
     found = fix_first(digest)
     blocks = [
         f"# Report of {span(digest.run.run_id)}",
+        *(verdict_blocks(verdict) if verdict else ()),
         _facts(digest),
         *(f"> {note}" for note in map(_note, notes(digest))),
         "## Overall",
         _overall(digest),
+        *(flips_blocks(verdict) if verdict else ()),
         "## What to fix first",
         suggestions_block(found),
         "## Intents, most to win first",

@@ -1,4 +1,4 @@
-"""A digest that may be shown to others: the numbers of people are hidden, everything else is the same."""
+"""What may be shown to others: the numbers of people are hidden, everything else is the same."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 
 from evalkit.contracts import EvalRecord
 from evalkit.records import Records
+from evalkit.report.compare import Comparison, Flip
 from evalkit.report.digest import Digest, digest
 from evalkit.report.text import masked
+from evalkit.report.verdict import Verdict
 
-__all__ = ["masked_digest"]
+__all__ = ["masked_digest", "masked_verdict"]
 
 _KEPT = frozenset({"sample_id", "run_id", "intent_l1", "intent_l2", "intent_pred", "intent_pred_all"})
 """What identifies samples and labels: the scores hang on it."""
@@ -40,3 +42,27 @@ def _masked(value: Any) -> Any:
     if isinstance(value, dict):
         return {_masked(name): _masked(item) for name, item in value.items()}
     return value
+
+
+def masked_verdict(original: Verdict) -> Verdict:
+    """The verdict with the same masked in its sentences, and in what was asked and answered where samples flipped."""
+    comparison = original.comparison
+    return replace(
+        original,
+        checks=tuple(replace(check, reason=masked(check.reason)) for check in original.checks),
+        notes=tuple(map(masked, original.notes)),
+        comparison=_masked_flips(comparison) if comparison else None,
+    )
+
+
+def _masked_flips(comparison: Comparison) -> Comparison:
+    return replace(comparison, flips=tuple(map(_masked_flip, comparison.flips)))
+
+
+def _masked_flip(flip: Flip) -> Flip:
+    return replace(
+        flip,
+        query=masked(flip.query),
+        base_response=_masked(flip.base_response),
+        run_response=_masked(flip.run_response),
+    )

@@ -86,12 +86,17 @@ class Verdict:
     @property
     def headline(self) -> str:
         """The verdict and up to three checks that failed, in one line, one that decided it among them."""
+        return f"{self.verdict}: {self.sentence}"
+
+    @property
+    def sentence(self) -> str:
+        """What decided the verdict, in one line."""
         if not self.failing:
-            return f"{self.verdict}: {len(self.checks)} checks passed, {len(self.flagged)} flagged"
+            return f"{len(self.checks)} checks passed, {len(self.flagged)} flagged"
         named = self._named
         more = len(self.failing) - len(named)
         rest = f" (and {more} more)" if more else ""
-        return f"{self.verdict}: {'; '.join(map(self._told, named))}{rest}"
+        return f"{'; '.join(map(self._told, named))}{rest}"
 
     @property
     def _named(self) -> tuple[Check, ...]:

@@ -1,4 +1,4 @@
-"""A verdict as a comment on a pull request: what decided it first, the rest for as long as there is room.
+"""A verdict in Markdown: a comment on a pull request, cut to its room, or two sections of the report.
 
 Text from outside stands in code spans only, so that no link, image, mention or markup of its own survives.
 """
@@ -6,6 +6,7 @@ Text from outside stands in code spans only, so that no link, image, mention or 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from evalkit.report.change import Change
@@ -14,12 +15,15 @@ from evalkit.report.markdown_cells import row_of, span
 from evalkit.report.verdict import Check, Verdict
 from evalkit.report.verdict_rows import change_row, flips_by_metric, moved_slices, overall_changes, yardstick
 
-__all__ = ["verdict_markdown"]
+__all__ = ["flips_blocks", "verdict_blocks", "verdict_markdown"]
 
 LIMIT = 60_000
 """GitHub cuts comments at 65,536 characters."""
 
 _SENTENCE, _ANSWER, _ROOM, _ROWS = 600, 160, 200, 50
+_SHOWN = 20
+"""How many rows of one table stand in the report."""
+_CHECK = ("Check", "Found", "Wanted", "n", "Why")
 _SIGNS = {"PASS": "✅", "REGRESSION": "❌", "CANNOT DECIDE": "⚠️"}
 
 
@@ -40,11 +44,46 @@ def verdict_markdown(verdict: Verdict) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _head(verdict: Verdict) -> Iterator[str]:
+def verdict_blocks(verdict: Verdict) -> Iterator[str]:
+    """The section "Verdict" of the report: the word, what decided it, checks to look at, and what moved."""
+    yield "## Verdict"
+    yield f"**{_SIGNS[verdict.verdict]} {verdict.verdict}** {_sides(verdict)}"
+    yield span(verdict.sentence, _SENTENCE)
+    yield from (f"> {span(note, _SENTENCE)}" for note in verdict.notes[:_ROWS])
+    yield from _shown([*_to_look_at(verdict), *(_moved(verdict.comparison) if verdict.comparison else ())])
+
+
+def flips_blocks(verdict: Verdict) -> Iterator[str]:
+    """The section "Flips" of the report: samples that a gated metric sees otherwise now; none without a base."""
+    if verdict.comparison is None:
+        return
+    yield "## Flips"
+    found = list(_shown(_flipped(verdict.comparison)))
+    yield from found or ["No sample flipped."]
+    if found:
+        yield f"Texts end after {_ANSWER} characters; report.html has more of them."
+
+
+def _shown(tables: Iterable[_Table]) -> Iterator[str]:
+    """Each table with its first rows, and how many more there are."""
+    for table in tables:
+        if table.n:
+            rows = "\n".join(map(row_of, islice(table.rows, _SHOWN)))
+            yield f"### {table.title}"
+            yield f"{row_of(table.head)}\n{row_of(['---'] * len(table.head))}\n{rows}"
+        if table.n > _SHOWN:
+            yield f"{table.n - _SHOWN} more: `evalkit gate --json` has them."
+
+
+def _sides(verdict: Verdict) -> str:
     against = f" against {span(verdict.base_id or 'an unnamed base')}" if verdict.comparison else ""
+    return f"Run {span(verdict.run_id or 'unnamed')}{against}, exit code {verdict.exit_code}."
+
+
+def _head(verdict: Verdict) -> Iterator[str]:
     yield f"## {_SIGNS[verdict.verdict]} {verdict.verdict}"
     yield ""
-    yield f"Run {span(verdict.run_id or 'unnamed')}{against}, exit code {verdict.exit_code}."
+    yield _sides(verdict)
     yield ""
     yield span(verdict.headline, _SENTENCE)
     yield ""
@@ -54,14 +93,18 @@ def _head(verdict: Verdict) -> Iterator[str]:
 
 
 def _tables(verdict: Verdict) -> Iterator[_Table]:
-    head = ("Check", "Found", "Wanted", "n", "Why")
-    failing, flagged = verdict.failing, verdict.flagged
-    yield _Table("What did not pass", ("Verdict", *head), _failing(failing), len(failing))
-    yield _Table("Passed, and worth a look", head, (_check(check) for check in flagged), len(flagged))
+    yield from _to_look_at(verdict)
     if verdict.comparison is not None:
-        yield from _compared(verdict.comparison)
-    passed = [check for check in verdict.checks if check not in {*failing, *flagged}]
-    yield _Table("What passed", head, (_check(check) for check in passed), len(passed))
+        yield from _moved(verdict.comparison)
+        yield from _flipped(verdict.comparison)
+    passed = [check for check in verdict.checks if check not in {*verdict.failing, *verdict.flagged}]
+    yield _Table("What passed", _CHECK, map(_check, passed), len(passed))
+
+
+def _to_look_at(verdict: Verdict) -> Iterator[_Table]:
+    failing, flagged = verdict.failing, verdict.flagged
+    yield _Table("What did not pass", ("Verdict", *_CHECK), _failing(failing), len(failing))
+    yield _Table("Passed, and worth a look", _CHECK, map(_check, flagged), len(flagged))
 
 
 def _failing(checks: Sequence[Check]) -> Iterator[Sequence[str]]:
@@ -73,12 +116,15 @@ def _check(check: Check) -> Sequence[str]:
     return tuple(span(cell, _SENTENCE) for cell in (*cells, check.reason))
 
 
-def _compared(comparison: Comparison) -> Iterator[_Table]:
+def _moved(comparison: Comparison) -> Iterator[_Table]:
     adjusted = "p after Holm" if comparison.family_wise else "q"
     head = ("Metric", "Base", "Run", "Change", "95 % interval", "p", adjusted, "Cases worse/better", "")
     whole, slices = overall_changes(comparison), moved_slices(comparison)
-    yield _Table("Overall", head, _changes(comparison, whole), len(whole))
+    yield _Table("What moved overall", head, _changes(comparison, whole), len(whole))
     yield _Table("Slices that moved", head, _changes(comparison, slices), len(slices))
+
+
+def _flipped(comparison: Comparison) -> Iterator[_Table]:
     for metric, flips in flips_by_metric(comparison).items():
         worse = [flip for flip in flips if flip.worse]
         title = f"{span(metric)}: {len(worse)} right → wrong, {len(flips) - len(worse)} wrong → right"

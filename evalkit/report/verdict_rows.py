@@ -12,6 +12,7 @@ from evalkit.report.wording import difference, number, probability, span_of, tim
 __all__ = [
     "ChangeRow",
     "change_row",
+    "changed_rows",
     "flips_by_metric",
     "headlines",
     "moved_slices",
@@ -69,6 +70,12 @@ def overall_changes(comparison: Comparison) -> list[Change]:
 def _counts(change: Change) -> bool:
     """Whether the base counted anything: what counts in neither run, or in the run alone, has no change."""
     return change.n_common + change.lost > 0
+
+
+def changed_rows(comparison: Comparison) -> tuple[list[ChangeRow], list[ChangeRow]]:
+    """The changes over the whole run, and those of the slices that moved, in words."""
+    whole, slices = overall_changes(comparison), moved_slices(comparison)
+    return [change_row(c, comparison) for c in whole], [change_row(c, comparison) for c in slices]
 
 
 def moved_slices(comparison: Comparison) -> list[Change]:

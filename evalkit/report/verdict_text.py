@@ -29,7 +29,7 @@ from evalkit.report.verdict_rows import (
 )
 from evalkit.report.wording import NOTHING, times
 
-__all__ = ["comparison_view", "verdict_view"]
+__all__ = ["comparison_view", "headline_view", "verdict_view"]
 
 SHOWN, NAMED, ANSWER = 10, 3, 200
 _COLOURS = {
@@ -46,11 +46,16 @@ _COLOURS = {
 }
 
 
+def headline_view(verdict: Verdict) -> RenderableType:
+    """The verdict and what decided it, in one line."""
+    return _line(verdict.headline, f"bold {_COLOURS[verdict.verdict]}")
+
+
 def verdict_view(verdict: Verdict) -> RenderableType:
     """The verdict with the checks that failed or are flagged, what changed, and the notes."""
     against = f" against {verdict.base_id or 'an unnamed base'}" if verdict.comparison else ""
     return Group(
-        _line(verdict.headline, f"bold {_COLOURS[verdict.verdict]}"),
+        headline_view(verdict),
         _line(f"run {verdict.run_id or 'unnamed'}{against}, exit code {verdict.exit_code}", "dim"),
         *_checks("did not pass", verdict.failing),
         *_checks("passed, and worth a look", verdict.flagged),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +16,8 @@ from evalkit.contracts import EvalRecord
 from evalkit.errors import StorageError
 from evalkit.report import parquet, schemas
 from evalkit.report.build import report_run, score_run
+from evalkit.report.gate import gate
+from evalkit.report.policy import KnownFailure, Policy
 
 SCORED = ["samples.parquet", "slices.parquet", "confusions.parquet", "latency.parquet", "summary.json"]
 REPORTED = ["failures.jsonl", "per_sample.csv", "report.html", "report.md"]
@@ -130,6 +133,24 @@ def test_private_numbers_are_hidden_when_asked(make_digest, tmp_path: Path, name
 def test_private_numbers_are_shown_when_not_asked(make_digest, tmp_path: Path, name: str) -> None:
     report_run(make_digest([private_record()]), tmp_path)
     assert "13800138000" in (tmp_path / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.md"])
+@pytest.mark.parametrize("mask", [True, False], ids=["masked", "plain"])
+def test_private_numbers_of_flips_and_notes_are_hidden_when_asked(
+    make_digest, make_run, tmp_path: Path, name: str, *, mask: bool
+) -> None:
+    """What was asked and answered in the base counts as well: its records are nowhere else on the pages."""
+    texts = {"query": [PRIVATE] * 9, "response": [PRIVATE] * 9}
+    base, run = (make_run([right] * 9, texts=texts) for right in (1, 0))
+    known = KnownFailure(sample_id="q00000", until=date(2020, 1, 1), reason=PRIVATE)
+    policy = Policy(regression=("intent_top1",), known_failures=(known,))
+    verdict = gate(run, base=base, policy=policy, today=date(2026, 8, 26))
+    report_run(make_digest([]), tmp_path, verdict=verdict, mask_pii=mask)
+    text = (tmp_path / name).read_text(encoding="utf-8")
+    assert ("13800138000" in text, "zhang.san" in text) == (not mask, not mask)
+    assert text.count("138****8000") == (text.count("z***@example.com") if mask else 0)
+    assert ("138****8000" in text) == mask
 
 
 def test_masking_changes_no_score(make_digest, rich_run: list[EvalRecord], tmp_path: Path) -> None:

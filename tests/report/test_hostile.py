@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
+from datetime import date
 from html.parser import HTMLParser
 from typing import Any
 
@@ -22,7 +23,10 @@ from evalkit.report import csv as sheet
 from evalkit.report import html, markdown, terminal
 from evalkit.report.digest import Digest
 from evalkit.report.failures import as_lines
+from evalkit.report.gate import gate
+from evalkit.report.policy import KnownFailure, Policy
 from evalkit.report.text import visible
+from evalkit.report.verdict import Verdict
 from evalkit.report.worst import worst
 from evalkit.slices import slice_mean
 
@@ -194,6 +198,25 @@ def make(make_digest, manifest: Manifest):
     return made
 
 
+@pytest.fixture(scope="module")
+def judged(make_run, make_facts):
+    """A verdict with that text as run, base, metric, intent, sample, question, prediction, answer and reason."""
+
+    @functools.cache
+    def made(text: str) -> Verdict:
+        name = f"m {text}"
+        keys = [f"{text}{row}" for row in range(20)]
+        columns = ("intent_l2", "intent_pred", "query", "response")
+        texts = {column: [text] * 20 for column in columns} | {"sample_id": keys}
+        known = {"keys": keys, "metrics": {name: make_facts("m")}, "texts": texts, "run_id": text}
+        base, run = (make_run({name: [right] * 8 + [1] * 11 + [1 - right]}, **known) for right in (1, 0))
+        expired = KnownFailure(sample_id=text, until=date(2020, 1, 1), reason=text)
+        policy = Policy(regression=(name,), thresholds={name: 0.9, text: 0.5}, known_failures=(expired,))
+        return gate(run, base=base, policy=policy, today=date(2026, 8, 26))
+
+    return made
+
+
 class Structure(HTMLParser):
     """The elements of a page with the names of their attributes, and the values that could fetch or run."""
 
@@ -234,15 +257,15 @@ def parsed(page: bytes) -> Structure:
 
 
 @pytest.fixture(scope="module")
-def page(make):
+def page(make, judged):
     """The parsed page of a run full of that text."""
-    return functools.cache(lambda text: parsed(html.page(make(text))))
+    return functools.cache(lambda text: parsed(html.page(make(text), judged(text))))
 
 
 @pytest.fixture(scope="module")
-def document(make):
+def document(make, judged):
     """The Markdown of a run full of that text."""
-    return functools.cache(lambda text: markdown.document(make(text)).decode("utf-8"))
+    return functools.cache(lambda text: markdown.document(make(text), judged(text)).decode("utf-8"))
 
 
 def anchors_apart(values: Counter[tuple[str, str]]) -> Counter[tuple[str, str]]:
@@ -277,7 +300,11 @@ def test_page_has_no_element_that_data_made(payload: str, page) -> None:
 
 def test_harmless_page_is_full_of_the_word(page) -> None:
     """The comparison above means something: the text reaches the page in all its parts."""
-    assert "".join(page("word").text).count("word") > 150
+    text = "".join(page("word").text)
+    assert text.count("word") > 150
+    verdict, flips = text.split("Why", 1)[1].split("Overall")[0], text.split("right → wrong", 1)[1]
+    assert verdict.count("word") > 3
+    assert flips.split("What to fix first")[0].count("word") > 60
 
 
 @every_payload

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Callable
+from datetime import date
 from html.parser import HTMLParser
 
 import pytest
@@ -14,7 +16,11 @@ from evalkit.metrics import intent
 from evalkit.records import Records
 from evalkit.report.digest import Digest, Run, digest
 from evalkit.report.figures import figures
+from evalkit.report.gate import gate
 from evalkit.report.html import SHOWN, page
+from evalkit.report.policy import Policy
+from evalkit.report.snapshot import Snapshot
+from evalkit.report.verdict import Verdict
 
 
 class Reader(HTMLParser):
@@ -53,8 +59,18 @@ class Reader(HTMLParser):
             self.cell.append(data)
 
 
-def read(found: Digest) -> Reader:
-    return Reader(page(found).decode())
+def read(found: Digest, verdict: Verdict | None = None) -> Reader:
+    return Reader(page(found, verdict).decode())
+
+
+@pytest.fixture
+def fallen(make_run: Callable[..., Snapshot]) -> Verdict:
+    """Eight samples that were right are wrong now, one the other way round; the answers are told apart."""
+    texts = {"query": ["能退吗？"] * 20, "intent_l2": ["S14"] * 20}
+    base = make_run([1] * 19 + [0], run_id="before", texts=texts | {"response": ["可以退。"] * 20})
+    run = make_run([0] * 8 + [1] * 12, texts=texts | {"response": ["不知道。"] * 19 + [None]})
+    policy = Policy(regression=("intent_top1",), thresholds={"intent_top1": 0.9})
+    return gate(run, base=base, policy=policy, today=date(2026, 8, 26))
 
 
 def test_every_element_is_closed(make_digest, rich_run: list[EvalRecord]) -> None:
@@ -172,3 +188,48 @@ def test_there_is_a_page_for_poor_runs(make_digest, records: list[EvalRecord]) -
 def test_no_metric_counted_is_said(make_digest) -> None:
     record = EvalRecord(sample_id="1", answer_status="skipped", evidence_status="skipped")
     assert "No metric counted any sample" in "".join(read(make_digest([record])).text)
+
+
+def test_the_page_begins_with_the_verdict(make_digest, fallen: Verdict) -> None:
+    """The word, the exit code, both runs, each check that did not pass, and what moved; before all else."""
+    reader = read(make_digest([]), fallen)
+    text = "".join(reader.text)
+    assert reader.stack == []
+    assert next(iter(reader.rows)) == "verdict"
+    for said in (fallen.verdict, fallen.sentence, "Run run against before, exit code 1"):
+        assert said in text
+    shown = {(row[0], row[1], row[-1]) for row in reader.rows["verdict"]}
+    assert {(check.title, check.verdict, check.reason) for check in fallen.failing} <= shown
+    assert ["intent_top1", "95%", "60%", "-35 points"] in [row[:4] for row in reader.rows["verdict"]]
+
+
+def test_the_page_shows_each_flip_with_both_answers(make_digest, fallen: Verdict) -> None:
+    text = page(make_digest([]), fallen).decode().split('<section id="flips">')[1].split("</section>")[0]
+    assert "8 right → wrong, 1 wrong → right" in text
+    assert re.findall(r'class="id">(\w+)<', text) == [f"q{row:05d}" for row in [*range(8), 19]]
+    assert text.count("可以退。") == 9
+    assert text.count("不知道。") == 8
+    assert text.count("no answer") == 1
+
+
+def test_more_flips_than_fit_are_counted(make_digest, make_run) -> None:
+    base, run = make_run([1] * (SHOWN + 7), run_id="before"), make_run([0] * (SHOWN + 7))
+    verdict = gate(run, base=base, policy=Policy(regression=("intent_top1",)), today=date(2026, 8, 26))
+    text = page(make_digest([]), verdict).decode()
+    assert text.split('<section id="flips">')[1].count("<details") == SHOWN
+    assert "7 more: <code>evalkit gate --json</code> has them." in text
+
+
+def test_without_a_verdict_the_page_speaks_of_none(make_digest, rich_run: list[EvalRecord]) -> None:
+    text = page(make_digest(rich_run)).decode()
+    assert 'id="verdict"' not in text
+    assert 'id="flips"' not in text
+
+
+def test_without_a_base_there_are_no_flips(make_digest, make_run) -> None:
+    verdict = gate(
+        make_run([1] * 9), base=None, policy=Policy(thresholds={"intent_top1": 0.5}), today=date(2026, 8, 26)
+    )
+    reader = read(make_digest([]), verdict)
+    assert "PASS" in "".join(reader.text)
+    assert "Flips" not in "".join(reader.text)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from evalkit.contracts import EvalRecord
+from evalkit.report.gate import gate
 from evalkit.report.markdown import document, fenced, span
+from evalkit.report.policy import Policy
 from evalkit.report.text import one_line, visible
 
 READER = MarkdownIt("commonmark").enable("table")
@@ -75,3 +79,24 @@ def test_a_bar_in_a_label_parts_no_cell(make_digest) -> None:
     assert spans.count("a│b│c") == 2
     assert "d\\│e" in spans
     assert "50.0%" not in spans
+
+
+def test_the_document_begins_with_the_verdict_and_counts_the_flips(make_digest, make_run) -> None:
+    texts = {"query": ["能退吗？"] * 40, "intent_l2": ["S14"] * 40, "response": ["可以退。"] * 40}
+    base, run = make_run([1] * 40, run_id="before", texts=texts), make_run([0] * 25 + [1] * 15, texts=texts)
+    verdict = gate(run, base=base, policy=Policy(regression=("intent_top1",)), today=date(2026, 8, 26))
+    text = document(make_digest([]), verdict).decode()
+    headings = [line for line in text.splitlines() if line.startswith("#")]
+    assert headings[:3] == ["# Report of `01RUN`", "## Verdict", "### What did not pass"]
+    assert "**❌ REGRESSION** Run `run` against `before`, exit code 1." in text
+    assert verdict.sentence in text
+    flips = text.split("## Flips")[1].split("\n## ")[0]
+    assert "`intent_top1`: 25 right → wrong, 0 wrong → right" in flips
+    assert flips.count("❌ `q") == 20
+    assert "5 more: `evalkit gate --json` has them." in flips
+
+
+def test_without_a_verdict_the_document_speaks_of_none(make_digest) -> None:
+    text = document(make_digest([])).decode()
+    assert "## Verdict" not in text
+    assert "## Flips" not in text
