@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-
-from pydantic import JsonValue
+from typing import Any
 
 from evalkit.contracts import EvalRecord, RuleSpec, Verdict
 from evalkit.engines.rules import rules_of
@@ -64,7 +63,7 @@ def _failed(name: str, verdict: Verdict, spec: RuleSpec | None) -> Reason:
     return Reason(_GATES.get(verdict.layer, "answer"), "rule_failed", text, wanted, found)
 
 
-def _shown(params: Mapping[str, JsonValue] | None) -> str:
+def _shown(params: Mapping[str, Any] | None) -> str:
     """The rule's parameters, short enough to be read; it holds by its own defaults where none are given."""
     if not params:
         return "that it holds"

@@ -33,10 +33,10 @@ WANTED = [
     (2, "query", "neither a query nor messages", "one of them"),
     (3, "rules[0]", "min_match_ratio 1.5", "less than or equal to 1"),
     (3, "rules[0]", "keywords '退款'", "array"),
-    (3, "rules[0]", "unknown keyword", "keyword_match("),
-    (3, "rules[1]", "missing max_latency_ms", "response_time("),
+    (3, "rules[0]", "unknown keyword", "keywords, min_match_ratio, forbidden"),
+    (3, "rules[1]", "missing max_latency_ms", "max_latency_ms (required)"),
     (3, "rules[2]", "slot_weight 0.5 and step_weight 0.6", "two that sum to 1"),
-    (4, "rule_pass_threshold", "no rule_pass_threshold", "a number from 0 to 1"),
+    (4, "rule_pass_threshold", "none for rule_logic", "a number from 0 to 1"),
     (5, "rules[0].weight", "0", "greater than 0"),
     (6, "expectation.forbidden", "the keyword ' '", "one that is not empty"),
 ]

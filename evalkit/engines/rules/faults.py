@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -11,14 +12,12 @@ from evalkit.contracts import Case
 from evalkit.engines.rules.binding import Models, Rule, check_weights, rules_of, tried
 from evalkit.engines.rules.fitting import fitted
 from evalkit.errors import UnknownName, UsageError
-from evalkit.registry import Spec, bind
+from evalkit.registry import Spec, bind, lookup
 
 __all__ = ["RuleFault", "rule_faults"]
 
 _TOLD = re.compile(r"(?P<place>.*?)found (?P<found>.*?), wanted:? (?P<wanted>.*)", re.DOTALL)
-_SIGNATURE = re.compile(
-    r"(?P<place>.*?)parameters do not fit \((?P<found>.*?)\)\. Wanted: (?P<wanted>.*)", re.DOTALL
-)
+_NAMES = re.compile(r"parameters do not fit \((?P<found>.*?)\)\. Wanted: .*", re.DOTALL)
 
 
 class RuleFault(NamedTuple):
@@ -34,8 +33,8 @@ def rule_faults(case: Case) -> Iterator[RuleFault]:
 
     Empty where the rules are sound. No model is asked.
     """
-    for error in _caught(lambda: check_weights(case)):
-        yield _told("rule_pass_threshold", "", error)
+    if _caught(lambda: check_weights(case)):
+        yield RuleFault("rule_pass_threshold", "none for rule_logic 'weighted'", "a number from 0 to 1")
     soft = 0
     for rule in rules_of(case):
         field = rule.name if rule.hard else f"rules[{soft}]"
@@ -73,8 +72,18 @@ def _told(field: str, kind: str, error: UsageError) -> RuleFault:
     if isinstance(error, UnknownName):
         _, _, wanted = message.partition(". ")
         return RuleFault(field, repr(error.name), f"the name of a rule. {wanted}")
-    match = _TOLD.fullmatch(message) or _SIGNATURE.fullmatch(message)
-    if match is None:
-        return RuleFault(field, message, f"a rule {kind!r} that can be asked")
-    place = match["place"].strip(": ")
-    return RuleFault(field, f"{place} {match['found']}".strip(), match["wanted"])
+    if names := _NAMES.fullmatch(message):
+        return RuleFault(field, names["found"], f"the parameters of {kind}: {_parameters(kind)}")
+    if told := _TOLD.fullmatch(message):
+        return RuleFault(field, f"{told['place'].strip(': ')} {told['found']}".strip(), told["wanted"])
+    return RuleFault(field, message, f"a rule {kind!r} that can be asked")
+
+
+def _parameters(kind: str) -> str:
+    """What a case may give the rule; what it must is marked."""
+    parameters = inspect.signature(lookup("rule", kind)).parameters.values()
+    return ", ".join(
+        f"{one.name} (required)" if one.default is one.empty else one.name
+        for one in parameters
+        if one.kind is one.KEYWORD_ONLY and one.name not in Models._fields
+    )
