@@ -125,5 +125,5 @@ def test_a_rule_that_means_nothing_stops_before_the_first_question(
         check=False,
         timeout=60,
     )
-    assert checked.returncode == 2
-    assert "Did you mean 'intent_classification'" in checked.stderr
+    assert checked.returncode == 65
+    assert "Did you mean 'intent_classification'" in checked.stdout

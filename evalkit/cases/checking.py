@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from evalkit.cases.advice import advice
 from evalkit.cases.eval_set import EvalSet
 from evalkit.cases.loading import read_cases, repeated_ids
 from evalkit.cases.requirements import breaches
 from evalkit.cases.taxonomy import Taxonomy, load_catalogue
+from evalkit.contracts import Case
 from evalkit.errors import Fault, NoInput
 
 __all__ = ["Check", "SummaryRow", "check", "parents_beside"]
 
 LIMIT = 100
+Further: TypeAlias = Callable[[Case], Iterable[tuple[str, str, str]]]
+"""What else is wrong with a case: for each thing the field, what was found, and what was wanted."""
+
 _NOTHING = (None, "")
 _FLAGS = {True: "true", False: "false"}
 
@@ -46,12 +50,18 @@ class Check:
 
 
 def check(
-    path: Path, *, taxonomy: Path | None = None, catalogue: Path | None = None, limit: int = LIMIT
+    path: Path,
+    *,
+    taxonomy: Path | None = None,
+    catalogue: Path | None = None,
+    further: Further | None = None,
+    limit: int = LIMIT,
 ) -> Check:
     """Everything wrong with the eval set at `path`, up to `limit` faults and as many warnings.
 
     Labels are held against the taxonomy, document ids against the catalogue: the given files, else
-    `taxonomy.json` and `catalogue.jsonl` beside the eval set where there are such. Raises NoInput where a
+    `taxonomy.json` and `catalogue.jsonl` beside the eval set where there are such; what `further` finds in a
+    case is a fault of its line. Raises NoInput where a
     named file is missing or the eval set is empty, BadData where the taxonomy or the catalogue does not hold.
     """
     reading = read_cases(path)
@@ -66,10 +76,17 @@ def check(
         Taxonomy.load(tree) if tree else None,
         load_catalogue(shelf) if shelf else None,
     )
-    faults = _by_line([*reading.faults, *repeated_ids(path, reading), *breaches(given)])
+    faults = _by_line(
+        [*reading.faults, *repeated_ids(path, reading), *breaches(given), *_further(given, further)]
+    )
     warnings = _by_line(advice(given))
     summary = tuple(_summary(given))
     return Check(tuple(faults[:limit]), tuple(warnings[:limit]), summary, len(faults), len(warnings))
+
+
+def _further(given: EvalSet, look: Further | None) -> Iterator[Fault]:
+    for place, case in given.rows():
+        yield from (given.fault(place, *told) for told in (look(case) if look else ()))
 
 
 def parents_beside(path: Path) -> dict[str, str]:

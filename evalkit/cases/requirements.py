@@ -79,7 +79,7 @@ def _steps(given: EvalSet) -> Iterator[Fault]:
         known = {step.name for step in case.required_steps}
         for index, step in enumerate(case.required_steps):
             for name in sorted(set(step.after) - known):
-                field = f"required_steps.{index}.after"
+                field = f"required_steps[{index}].after"
                 yield given.fault(place, field, repr(name), f"one of the steps {sorted(known)}")
         circle = _circle(case)
         if circle:

@@ -9,7 +9,6 @@ import click
 
 from evalkit.cli.options import as_json, digest_of, places, run_argument, say
 from evalkit.cli.options import show as show_view
-from evalkit.errors import UnknownName
 
 __all__ = ["show", "worst"]
 
@@ -57,20 +56,19 @@ def worst(
 @places
 @as_json
 def show(*, run: str, sample: str, runs_dir: Path, reports_dir: Path, as_json: bool) -> None:  # noqa: ARG001
-    """Print one sample of a run whole: asked, expected, observed, timed.
+    """Print one sample of a run whole: why it failed, its rules, what was asked, expected, observed.
 
     \b
     evalkit show latest v1-0001
     """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
-    from evalkit.records import Records  # noqa: PLC0415
+    from evalkit.engines.scored import scored  # noqa: PLC0415
+    from evalkit.report.failures import failures  # noqa: PLC0415
     from evalkit.report.terminal import sample_view  # noqa: PLC0415
 
-    records = Records.of(runs.find(run, runs_dir))
-    if sample not in records.keys:
-        raise UnknownName("sample", sample, records.keys)
-    record = records[records.keys.index(sample)]
+    found = scored(runs.find(run, runs_dir), sample=sample)
     if as_json:
-        say(record.model_dump(mode="json"))
+        say(found.records[0].model_dump(mode="json"))
     else:
-        show_view(sample_view(record))
+        failed = failures(found.records, found.results).failed
+        show_view(sample_view(found.records[0], failed[0].reasons if failed else ()))

@@ -89,10 +89,10 @@ class RuleSpec(Frozen):
 
 
 class Expectation(Frozen):
-    """What must hold whatever the rules say: each given field is a hard rule."""
+    """What must hold whatever the rules say: each given field is a hard rule, `behavior` where a judge is asked."""
 
     behavior: str | None = None
-    """What the target should do, in words; an expectation that is one sentence is read as this."""
+    """What the target should do, in words, for a judge to say whether it did; one sentence alone is read as this."""
     keywords: Texts = ()
     """Words that the answer must hold."""
     forbidden: Texts = ()

@@ -12,6 +12,7 @@ from evalkit.engines.configured import configured
 from evalkit.engines.local import local
 from evalkit.engines.overrides import Manual, overridden
 from evalkit.engines.rules import with_verdicts
+from evalkit.errors import UnknownName
 from evalkit.judgements import joined, judged_path, read_judged
 from evalkit.records import Records
 from evalkit.registry import Spec
@@ -32,16 +33,25 @@ class Scored(NamedTuple):
     overridden: Mapping[str, int]
 
 
-def scored(path: Path, *, manual: Manual | None = None, wanted: Collection[str] | None = None) -> Scored:
+def scored(
+    path: Path,
+    *,
+    manual: Manual | None = None,
+    wanted: Collection[str] | None = None,
+    sample: str | None = None,
+) -> Scored:
     """The run whose records are at `path`, held against its rules and scored.
 
     The manifest's taxonomy says which intent has which parent. What judges said of the run stands beside it
     and is scored with it; `manual` scores are put in place. Where only some metrics are `wanted`, no more
-    families are worked out than it takes to have them.
+    families are worked out than it takes to have them. Where one `sample` is named, all is about its record
+    alone.
 
-    Raises NoInput without records, BadData naming every line that does not hold.
+    Raises NoInput without records, BadData naming every line that does not hold, UnknownName for a sample that
+    the run has not.
     """
-    judged = joined(Records.of(path), read_judged(judged_path(path)))
+    found = Records.of(path)
+    judged = joined(found if sample is None else _only(found, sample), read_judged(judged_path(path)))
     records, manifest = with_verdicts(judged), runs.manifest(path)
     parents = manifest.intent_parents if manifest else {}
     metrics = [
@@ -50,6 +60,12 @@ def scored(path: Path, *, manual: Manual | None = None, wanted: Collection[str] 
     ]
     results, counts = overridden(records, _measured(records, metrics, wanted), manual or {})
     return Scored(path.stem, records, results, manifest, counts)
+
+
+def _only(records: Records, sample: str) -> Records:
+    if sample not in records.keys:
+        raise UnknownName("sample", sample, records.keys)
+    return Records([records[records.keys.index(sample)]])
 
 
 def _measured(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
@@ -105,7 +105,7 @@ def fit(value: Mapping[str, Any], model: type[_ModelT], *, path: str, line: int)
             Fault(
                 path,
                 line,
-                ".".join(_name(part) for part in problem["loc"]) or "line",
+                _field(problem["loc"]) or "line",
                 "nothing" if problem["type"] == "missing" else shown(problem["input"]),
                 _wanted(problem["msg"]),
             )
@@ -113,10 +113,16 @@ def fit(value: Mapping[str, Any], model: type[_ModelT], *, path: str, line: int)
         ]
 
 
-def _name(part: str | int) -> str:
+def _field(parts: Iterable[str | int]) -> str:
+    """Where in the line: names after a dot, places in a list in brackets."""
+    return "".join(
+        f"[{part}]" if isinstance(part, int) else f".{_name(part)}" for part in parts
+    ).removeprefix(".")
+
+
+def _name(part: str) -> str:
     """A field's name, harmless in a terminal whoever chose it."""
-    text = str(part)
-    return text if text.isprintable() and len(text) <= _MAX_NAME else shown(text)
+    return part if part.isprintable() and len(part) <= _MAX_NAME else shown(part)
 
 
 def _wanted(message: str) -> str:

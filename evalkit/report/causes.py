@@ -152,6 +152,7 @@ _RULES: Mapping[str, Callable[[Reason], list[Cause]]] = {
     "steps_missing": _missing("step_not_done"),
     "wrong_values": lambda reason: _each("wrong_value", reason.expected),
     "tools_differ": _tools,
+    "rule_failed": lambda reason: [Cause("rule_failed", (reason.found["rule"],))],
     "wrong_arguments": lambda reason: _each("wrong_argument", reason.expected),
 }
 """What a reason comes from, where the reason alone tells; a reason without a rule is a cause of its own."""

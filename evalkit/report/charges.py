@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from evalkit.contracts import EvalRecord
 from evalkit.report.digest import Digest
-from evalkit.report.failures import Failure
+from evalkit.report.failures import Failure, judged
 from evalkit.report.gains import Gain, gain
 from evalkit.report.reasons import checks
 from evalkit.report.tables import scores
@@ -96,8 +96,6 @@ def charges(digest: Digest) -> Charges:
     rows = {id(record): row for row, record in enumerate(records)}
     failed = {rows[id(failure.record)]: failure for failure in digest.failures.failed}
     counted = {result.name: scores(records, result).counted for result in results}
-    judged = np.zeros(len(records), dtype=np.bool_)
-    judged[list(failed)] = True
-    for check in checks(counted):
-        judged |= counted[check.metric]
-    return Charges(records, failed, judged, counted)
+    entered = judged(records, counted)
+    entered[list(failed)] = True
+    return Charges(records, failed, entered, counted)

@@ -27,6 +27,7 @@ HEADLINE = (
     "ndcg@10",
     "completion",
     "tool_f1",
+    "rule_pass_rate",
     "answer_error_rate",
     "evidence_error_rate",
 )

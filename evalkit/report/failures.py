@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from evalkit.contracts import ChannelError, EvalRecord, MetricResult
 from evalkit.records import Records
 from evalkit.report.reasons import GATES, Check, Gate, Reason, channel_reasons, checks, empty_answer
+from evalkit.report.rule_reasons import decided, rule_reasons
 from evalkit.report.tables import scores
 
-__all__ = ["Failure", "Failures", "as_lines", "failures"]
+__all__ = ["Failure", "Failures", "as_lines", "failures", "judged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,8 @@ class Failure:
 class Failures:
     """All samples that failed, in the order of the run, and how many did not.
 
-    `passed` were measured by some gate and broke none; `unjudged` had nothing that a gate could measure.
+    `passed` were measured by some gate and broke none; `unjudged` had nothing that a gate could measure, and no
+    rules that decided.
     """
 
     failed: tuple[Failure, ...]
@@ -61,24 +66,42 @@ class Failures:
 
 
 def failures(records: Records, results: Sequence[MetricResult]) -> Failures:
-    """Which samples failed, and why, by the score columns that are there."""
+    """Which samples failed, and why, by the score columns that are there and by their own rules."""
     columns = {result.name: scores(records, result) for result in results}
     held = [(check, columns[check.metric]) for check in checks(columns)]
+    measured = judged(records, {name: column.counted for name, column in columns.items()})
     failed, passed = [], 0
     for row, record in enumerate(records):
         counted = [(check, float(column.values[row])) for check, column in held if column.counted[row]]
-        reasons = tuple(_reasons(record, counted))
+        reasons = _reasons(record, counted)
         if reasons:
             failed.append(Failure(record, reasons))
         else:
-            passed += bool(counted)
+            passed += bool(measured[row])
     return Failures(tuple(failed), passed, len(records) - len(failed) - passed)
 
 
-def _reasons(record: EvalRecord, counted: list[tuple[Check, float]]) -> Iterator[Reason]:
+def judged(records: Sequence[EvalRecord], counted: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    """The samples (n,) that some gate is held against: a score column of it counts them, or their rules decide.
+
+    `counted` (n,) by metric has where each column counts.
+    """
+    rows = np.array([decided(record) for record in records], dtype=np.bool_)
+    for check in checks(counted):
+        rows |= counted[check.metric]
+    return rows
+
+
+def _reasons(record: EvalRecord, counted: list[tuple[Check, float]]) -> tuple[Reason, ...]:
+    """All reasons in the order of the gates; in one gate the score columns speak before the rules."""
+    return tuple(sorted(_found(record, counted), key=lambda reason: GATES.index(reason.gate)))
+
+
+def _found(record: EvalRecord, counted: list[tuple[Check, float]]) -> Iterator[Reason]:
     yield from channel_reasons(record)
     yield from (check.explain(record) for check, score in counted if check.broken(score))
     yield from empty_answer(record)
+    yield from rule_reasons(record)
 
 
 def as_lines(found: Failures, *, run_id: str) -> bytes:

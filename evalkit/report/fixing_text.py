@@ -92,7 +92,9 @@ def _funnel(found: Funnel) -> Iterator[RenderableType]:
         )
     yield grid
     if found.unjudged:
-        yield Text(f"{times(found.unjudged, 'sample')} had nothing to be held against", "dim")
+        yield Text(
+            f"{times(found.unjudged, 'sample')} had nothing to be held against, or undecided rules", "dim"
+        )
 
 
 def _tree(tree: IntentTree, limit: int) -> Iterator[RenderableType]:

@@ -40,7 +40,7 @@ class Stage:
 class Funnel:
     """All gates in their order; what is left after the last has `passed`.
 
-    `unjudged` samples had nothing that a gate could be held against, and never entered.
+    `unjudged` samples had nothing that a gate could be held against, or undecided rules, and never entered.
     """
 
     stages: tuple[Stage, ...]

@@ -28,7 +28,10 @@ def _state(digest: Digest) -> Iterator[str]:
         n = len(digest.run.records)
         yield f"The run is not complete: {n} of {manifest.planned} samples are there."
     if digest.failures.unjudged:
-        yield f"{digest.failures.unjudged} samples have nothing to hold them against: neither passed nor failed."
+        yield (
+            f"{digest.failures.unjudged} samples have nothing to hold them against, or rules that are undecided: "
+            "neither passed nor failed."
+        )
 
 
 def _file(records: Records) -> Iterator[str]:

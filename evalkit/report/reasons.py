@@ -1,7 +1,7 @@
 """The gates that an answer passes, and what to say where one of them breaks.
 
 channel → intent → retrieval → completion → answer. A gate holds a sample against a score column; what the
-column does not count breaks nothing.
+column does not count breaks nothing. The rules of a case break the gate of their layer, else the answer.
 """
 
 from __future__ import annotations

@@ -77,6 +77,10 @@ def _arguments(record: EvalRecord) -> Iterator[str]:
     yield from (f"{call.name}.{name}" for call in record.expected_tools or () for name in call.arguments)
 
 
+def _rules(record: EvalRecord) -> Iterator[str]:
+    yield from (verdict.rule for verdict in record.verdicts if verdict.passed is not None)
+
+
 def _channels(record: EvalRecord) -> Iterator[str]:
     yield from (name for name in ("answer", "evidence") if getattr(record, f"{name}_status") != "skipped")
 
@@ -181,6 +185,16 @@ _REMEDIES: Mapping[str, Remedy] = {
         "The answer says that nothing was found: hold what was retrieved against what reached the prompt.",
         simply("the fallback answer was given though documents were needed"),
         metric="fallback_when_required",
+    ),
+    "rule_failed": Remedy(
+        "Read a few of these answers beside the rule: mend the answer where the rule is right, else the rule.",
+        simply("the rule {} does not hold"),
+        names=_rules,
+    ),
+    "rules_too_low": Remedy(
+        "Each rule holds and their weighed score is too low: look at which of them score least, and at the "
+        "threshold.",
+        simply("the rules together score under their threshold"),
     ),
     "empty_answer": Remedy(
         "Look for filters, token limits and streams that end early.",

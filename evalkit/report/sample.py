@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from evalkit.contracts import Attempt, ChannelError, EvalRecord, SlotSpec, StepSpec, ToolCall
+from evalkit.contracts import Attempt, ChannelError, EvalRecord, SlotSpec, StepSpec, ToolCall, Verdict
 from evalkit.finding import Disagreement, disagreements
 from evalkit.report.figures import milliseconds
+from evalkit.report.reasons import Reason
+from evalkit.rules.logic import named
 
 __all__ = ["Section", "layout"]
 
@@ -27,9 +29,14 @@ class Section:
     rows: tuple[Row, ...]
 
 
-def layout(record: EvalRecord) -> list[Section]:
-    """The sections of a record, in reading order; every field with something in it is in one of them."""
+def layout(record: EvalRecord, reasons: Sequence[Reason] = ()) -> list[Section]:
+    """The sections of a record, in reading order; every field with something in it is in one of them.
+
+    `reasons` are those for which the sample failed: they come first.
+    """
     found = (
+        ("Why it failed", ((reason.gate, reason.text) for reason in reasons)),
+        ("Rules", _rules(record)),
         ("Asked", _asked(record)),
         ("Expected", _expected(record)),
         ("Observed", _observed(record)),
@@ -108,6 +115,27 @@ def _contexts(record: EvalRecord) -> Iterator[str]:
     for number, text in enumerate(record.retrieved_contexts or ()):
         doc = docs[number] if number < len(docs) else None
         yield f"[{number + 1}] {doc or ''}\n{text}"
+
+
+def _rules(record: EvalRecord) -> Iterator[Row]:
+    """What the rules come to, and each verdict under the name by which it decides."""
+    if record.verdicts:
+        yield "in all", _joined((_passed(record.rules_passed), _by(record.rules_decided_by)))
+    yield from ((name, _verdict(verdict)) for name, verdict in named(record.verdicts).items())
+
+
+def _by(names: str) -> str:
+    return f"by {names}" if names else ""
+
+
+def _verdict(verdict: Verdict) -> str:
+    score = "" if verdict.score is None else f"score {verdict.score:.3g}"
+    hard = "hard" if verdict.hard else ""
+    return _joined((_passed(verdict.passed), score, hard, verdict.reason), " · ")
+
+
+def _passed(passed: bool | None) -> str:  # noqa: FBT001 - a verdict's own value
+    return {True: "passed", False: "failed", None: "undecided"}[passed]
 
 
 def _dialog(record: EvalRecord) -> Iterator[Row]:

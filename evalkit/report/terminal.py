@@ -20,6 +20,7 @@ from evalkit.report.figures import NOTHING, Figure, milliseconds, percent, share
 from evalkit.report.fix_first import fix_first
 from evalkit.report.fixing_text import first_view
 from evalkit.report.notes import notes
+from evalkit.report.reasons import Reason
 from evalkit.report.sample import Section, layout
 from evalkit.report.summary import state
 from evalkit.report.text import one_line, visible
@@ -55,11 +56,10 @@ def worst_view(rows: Sequence[WorstRow], *, overall: Figure) -> RenderableType:
     return Group(table, Text(one_line(whole), "dim"))
 
 
-def sample_view(record: EvalRecord) -> RenderableType:
-    """One sample whole: what was asked, expected and observed, channels, times, and every further field."""
-    return Group(
-        _cell(record.key, "bold"), *(part for section in layout(record) for part in _section(section))
-    )
+def sample_view(record: EvalRecord, reasons: Sequence[Reason] = ()) -> RenderableType:
+    """One sample whole: why it failed, its rules, what was asked, expected and observed, and every further field."""
+    sections = layout(record, reasons)
+    return Group(_cell(record.key, "bold"), *(part for section in sections for part in _section(section)))
 
 
 def _section(section: Section) -> Iterator[RenderableType]:

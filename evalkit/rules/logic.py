@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from evalkit.contracts import Verdict
 from evalkit.errors import UsageError
 
-__all__ = ["Decision", "Logic", "decide"]
+__all__ = ["Decision", "Logic", "decide", "named"]
 
 Logic = Literal["all", "any", "weighted"]
 
@@ -38,7 +38,7 @@ def decide(verdicts: Sequence[Verdict], *, logic: Logic = "all", threshold: floa
     A verdict that is undecided counts as both, and leaves all undecided where the two differ. No verdict at
     all is undecided, by nobody. Their order does not matter. UsageError for `weighted` without threshold.
     """
-    leaves = [_Leaf(name, verdict) for name, verdict in zip(_names(verdicts), verdicts, strict=True)]
+    leaves = [_Leaf(*leaf) for leaf in named(verdicts).items()]
     hard = [leaf for leaf in leaves if leaf.verdict.hard]
     soft = [leaf for leaf in leaves if not leaf.verdict.hard]
     parts = [_all(hard)] if hard else []
@@ -49,6 +49,11 @@ def decide(verdicts: Sequence[Verdict], *, logic: Logic = "all", threshold: floa
     return Decision(
         passed, tuple(sorted(name for part in parts if part.passed is passed for name in part.decided_by))
     )
+
+
+def named(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
+    """The verdicts in their order, each by its rule; by `name[0]`, `name[1]`, … where a rule stands several times."""
+    return dict(zip(_names(verdicts), verdicts, strict=True))
 
 
 class _Leaf(NamedTuple):

@@ -35,7 +35,7 @@ def test_a_fault_names_the_line_in_which_its_case_begins(tmp_path: Path) -> None
     with pytest.raises(BadData) as caught:
         load_cases(written(tmp_path, text))
     faults = {(fault.line, fault.field) for fault in caught.value.faults}
-    assert faults == {(6, "eval_rules.0.type"), (6, "eval_rules.0.weight"), (8, "line")}
+    assert faults == {(6, "eval_rules[0].type"), (6, "eval_rules[0].weight"), (8, "line")}
 
 
 def test_an_id_stands_once(tmp_path: Path) -> None:

@@ -89,6 +89,30 @@ def test_models_that_are_handed_in_are_asked() -> None:
     assert found.rules_passed is True
 
 
+def test_without_a_judge_a_behaviour_is_a_description() -> None:
+    """So that a case may pass as well as fail on what can be seen without a judge."""
+    expectation = {"behavior": "先道歉，再说明退货的条件"}
+    good, bad = ({**expectation, "keywords": [word]} for word in ("退货", "换货"))
+    assert only([record([KEYWORD], expectation=expectation)]).rules_passed is True
+    assert only([record([], expectation=good)]).rules_passed is True
+    assert only([record([], expectation=bad)]).rules_passed is False
+    bare = only([record([], expectation=expectation)])
+    assert (bare.verdicts, bare.rules_passed) == ((), None)
+
+
+def test_with_a_judge_a_behaviour_is_a_hard_rule() -> None:
+    async def severe(question: Question) -> Judgement:
+        return Judgement(detail={"dimensions": dict.fromkeys(question.dimensions, 3)})
+
+    given = record([KEYWORD], expectation={"behavior": "先道歉"})
+    for asked, passed in ((judge, True), (severe, False)):
+        found = only([given], Models(judge=asked))
+        assert [verdict.rule for verdict in found.verdicts] == ["expectation.behavior", "keyword_match"]
+        assert found.rules_passed is passed
+        again = only([given.model_copy(update={"verdicts": found.verdicts})])
+        assert again.rules_passed is passed
+
+
 @pytest.mark.parametrize("status", ["error", "incomplete", "cancelled", "rejected", "skipped"])
 def test_a_failed_answer_is_neither_pass_nor_fail(status: Any) -> None:
     """Infrastructure is not quality. The intent has a channel of its own."""

@@ -347,3 +347,14 @@ def test_pass_hat_k_equals_that_of_tau_bench(shared: Path) -> None:
     ks = [int(k) for k in wanted]
     results = named(passes(Records(records), ks=ks, by="rules"))
     assert {k: float(results[f"pass^{k}"].overall or 0) for k in wanted} == pytest.approx(wanted)
+
+
+def test_a_described_behaviour_is_no_task_of_the_rules() -> None:
+    """In words alone nothing can fail it, so that it has no bounds either; a hard field has both."""
+    described, hard = (
+        EvalRecord.model_validate({"sample_id": "1", "query": "?", "expectation": expectation})
+        for expectation in ({"behavior": "道歉"}, {"behavior": "道歉", "keywords": ["抱歉"]})
+    )
+    for record, worst, best in ((described, None, None), (hard, 0.0, 1.0)):
+        found = {result.name: result.overall for result in compute([record], bounds=True)}
+        assert (found["rule_pass_rate_worst"], found["rule_pass_rate_best"]) == (worst, best)

@@ -42,8 +42,8 @@ def test_faults_name_file_line_field_finding_and_wish(file: Path) -> None:
         "3: sample_id: found nothing, wanted a value",
         "4: requires_rag: found 'maybe', wanted a valid boolean, unable to interpret input",
         "4: tags: found 'vip', wanted a list",
-        "5: required_slots.1.name: found 1, wanted a valid string",
-        "6: rules.0: found 3, wanted an object or instance of RuleSpec",
+        "5: required_slots[1].name: found 1, wanted a valid string",
+        "6: rules[0]: found 3, wanted an object or instance of RuleSpec",
         "6: rule_logic: found 'none', wanted 'all', 'any' or 'weighted'",
     ]
 
@@ -223,7 +223,7 @@ def test_names_in_faults_are_harmless(key: str, field: str) -> None:
     assert isinstance(faults, list)
     assert all(str(fault).isprintable() for fault in faults)
     if key != "\ud83d":
-        assert any(fault.field.startswith(f"tool_calls.0.{field}") for fault in faults)
+        assert any(fault.field.startswith(f"tool_calls[0].{field}") for fault in faults)
 
 
 def test_values_in_faults_are_short_and_harmless() -> None:

@@ -78,7 +78,11 @@ LABELLED = {"intent_l2": "A", "intent_pred": "A"}
     ("fields", "how", "note"),
     [
         (LABELLED, "interrupted", "The run is not complete: 1 of 10 samples are there."),
-        ({}, "complete", "1 samples have nothing to hold them against: neither passed nor failed."),
+        (
+            {},
+            "complete",
+            "1 samples have nothing to hold them against, or rules that are undecided: neither passed nor failed.",
+        ),
         (
             {"intent_l2": "S14", "intent_pred": "Ｓ14"},
             "complete",

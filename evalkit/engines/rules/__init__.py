@@ -6,7 +6,8 @@ said is on file. Models are asked where they are handed in; without them what ne
 
 from __future__ import annotations
 
-from evalkit.engines.rules.binding import Models, check_rules
+from evalkit.engines.rules.binding import Models, check_rules, rules_of
+from evalkit.engines.rules.faults import RuleFault, rule_faults
 from evalkit.engines.rules.running import judge_rules, with_verdicts
 
-__all__ = ["Models", "check_rules", "judge_rules", "with_verdicts"]
+__all__ = ["Models", "RuleFault", "check_rules", "judge_rules", "rule_faults", "rules_of", "with_verdicts"]

@@ -13,7 +13,7 @@ from evalkit.kinds import Embed, Judge, Moderate
 from evalkit.registry import Spec, bind, lookup
 from evalkit.rules.expectation import implied
 
-__all__ = ["Models", "Rule", "check_rules", "placed", "rules_of"]
+__all__ = ["Models", "Rule", "check_rules", "check_weights", "placed", "rules_of", "tried"]
 
 _LAYERS: dict[str, Layer] = {"intent_classification": "intent", "task_completion": "completion"}
 
@@ -84,20 +84,24 @@ def check_rules(cases: Iterable[Case]) -> None:
     """
     for case in cases:
         try:
-            _check_weights(case)
+            check_weights(case)
             for rule in rules_of(case):
-                _try(case, rule.bound(Models()))
+                tried(case, rule.bound(Models()))
         except UsageError as error:
             raise placed(case, error) from None
 
 
-def _check_weights(case: Case) -> None:
+def check_weights(case: Case) -> None:
+    """Refuse `weighted` without a threshold: UsageError."""
     if case.rules and case.rule_logic == "weighted" and case.rule_pass_threshold is None:
         raise UsageError("rule_logic 'weighted': found no rule_pass_threshold, wanted a number from 0 to 1.")
 
 
-def _try(case: Case, rule: Callable[..., Any]) -> None:
-    """Let the rule look at its parameters: over a dialog of nothing, which no model is asked about."""
+def tried(case: Case, rule: Callable[..., Any]) -> None:
+    """Let the rule look at its parameters: over a dialog of nothing, which no model is asked about.
+
+    UsageError where it refuses them; whatever else it raises is not about them.
+    """
     try:
         result = rule(case, ())
         if inspect.iscoroutine(result):

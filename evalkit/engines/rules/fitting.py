@@ -47,7 +47,7 @@ class _Fit(NamedTuple):
             problem = error.errors(include_url=False)[0]
             where = "".join(f".{part}" for part in problem["loc"])
             raise UsageError(
-                f"{place}{where}: found {shown(problem['input'])}, wanted: {problem['msg']}."
+                f"{place}{where}: found {shown(problem['input'])}, wanted: {problem['msg'].removeprefix('Input should be ')}."
             ) from None
 
 

@@ -16,15 +16,18 @@ __all__ = ["judge_rules", "with_verdicts"]
 _BY_EVIDENCE = {"intent_classification"}
 """Rules that can do without the answer."""
 
+_DESCRIPTION = "expectation.behavior"
+"""The rule that only a judge can ask: where there is none it describes the case and decides nothing."""
+
 _LONGEST = 300
 
 
 async def judge_rules(records: RecordsLike, models: Models = Models()) -> Records:  # noqa: B008 - immutable
     """The records with the verdicts of their rules, asked anew.
 
-    A record without rules or expectation stays as it is. Undecided is a rule whose model is not there, whose
-    answer channel failed, or that failed itself (`rule_error`): one such rule stops nothing. Raises
-    UsageError as `check_rules`.
+    A record without rules or expectation stays as it is. Without a judge the `behavior` of an expectation is no
+    rule but a description. Undecided is a rule whose model is not there, whose answer channel failed, or that
+    failed itself (`rule_error`): one such rule stops nothing. Raises UsageError as `check_rules`.
     """
     table = Records.of(records)
     check_rules(_distinct(table))
@@ -51,7 +54,8 @@ def _distinct(records: Iterable[EvalRecord]) -> list[EvalRecord]:
 
 async def _judged(record: EvalRecord, models: Models) -> EvalRecord:
     dialog = _dialog(record)
-    verdicts = [await _verdict(record, dialog, rule, models) for rule in rules_of(record)]
+    rules = [rule for rule in rules_of(record) if models.judge is not None or rule.name != _DESCRIPTION]
+    verdicts = [await _verdict(record, dialog, rule, models) for rule in rules]
     return _decided(record, verdicts)
 
 

@@ -20,6 +20,9 @@ Floats = NDArray[np.float64]
 _Policy = Callable[[Layers], Floats]
 
 _SLACK = 1e-9
+_HARD = {"keywords", "forbidden", "max_latency_ms", "should_succeed"}
+"""What of an expectation fails a case without a judge."""
+
 _LEVELS: dict[float, SuccessLevel] = {0.0: "failure", 0.5: "partial", 1.0: "success"}
 
 
@@ -169,7 +172,10 @@ def _rules(table: Records) -> _Column:
 
 
 def _has_rules(record: EvalRecord) -> bool:
-    return bool(record.verdicts or record.rules or record.expectation)
+    """Whether something can fail it; what an expectation describes in words does so only in a verdict."""
+    wanted = record.expectation
+    hard = wanted.model_dump(include=_HARD, exclude_defaults=True) if wanted else {}
+    return bool(record.verdicts or record.rules or hard)
 
 
 def _results(
