@@ -62,8 +62,9 @@ def run(*, as_json: bool, reports_dir: Path, **options: Any) -> None:  # noqa: A
     evalkit run eval_sets/eval_set_v1_all.jsonl -t ragent -c 8 --run-id nightly
     evalkit run eval_sets/eval_set_v1_all.jsonl -t ragent --run-id nightly --resume
 
-    Ctrl-C once stops asking and lets the cases in flight finish; twice ends at once. Either way every
-    record that was written stays, and --resume goes on from there.
+    Ctrl-C once stops asking and lets the cases in flight finish; twice ends at once, a plain function that
+    hangs in its thread included. Either way every record that was written stays, and --resume goes on from
+    there. Ends with 3 where every answer failed.
     """
     manifest = ask_all(**options)
     if as_json:
