@@ -228,9 +228,9 @@ def _loaded(kind: str, point: importlib.metadata.EntryPoint) -> Function:
     """What an installed package announced, imported."""
     try:
         function: Function = point.load()
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(
-            f"{kind} {point.name!r}: {point.value} cannot be imported ({error}); "
+            f"{kind} {point.name!r}: {point.value} cannot be imported ({type(error).__name__}: {error}); "
             "mend the name, or mend or remove the package that announces it."
         ) from error
     return function

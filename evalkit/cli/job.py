@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.cli.asking import ask_all, asking_options
+from evalkit.cli.asking import ask_all, asking_options, check_answers
 from evalkit.cli.options import as_json, by_option, digest_of, say, show
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def eval_(
 
     The baseline is `baselines/<eval set>.json` beside the eval set, the policy the table [gate] of
     evalkit.toml. Where either is missing, or cases were selected, nothing is held against anything.
+    Ends with 3 where every answer failed, once the report is written.
 
     \b
     evalkit eval eval_sets/eval_set_v1.jsonl --target demo
@@ -59,6 +60,7 @@ def eval_(
         show(summary_view(digest, files={**reported.files, **scored.files}))
         if verdict:
             show(verdict_view(verdict))
+    check_answers(manifest, runs_dir)
     ctx.exit(verdict.exit_code if verdict else 0)
 
 
