@@ -45,14 +45,30 @@ class UsageError(EvalkitError):
 
 
 class UnknownName(UsageError):
-    """No extension of that kind has that name; the message lists the names and the nearest one."""
+    """No extension of that kind has that name; the message lists the nearest names and counts the others."""
+
+    shown = 10
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = self.known = sorted(known)
         self.kind, self.name = kind, name
         near = difflib.get_close_matches(name, names, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        super().__init__(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names) or 'none'}.")
+        if kind == "target":
+            hint += " A function of your own is named module:function."
+        super().__init__(f"unknown {kind} {name!r}.{hint} Known: {self._listed() or 'none'}.")
+
+    def _listed(self) -> str:
+        """The names, those that resemble what was asked for first."""
+        likeness = difflib.SequenceMatcher(None, b=self.name)
+
+        def far(known: str) -> float:
+            likeness.set_seq1(known)
+            return -likeness.ratio()
+
+        first = sorted(self.known, key=far)[: self.shown]
+        more = len(self.known) - len(first)
+        return ", ".join(first) + (f" and {more} more" if more else "")
 
     def __reduce__(self) -> tuple[type[UnknownName], tuple[str, str, list[str]]]:
         return UnknownName, (self.kind, self.name, self.known)

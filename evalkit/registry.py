@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import inspect
+import types
+import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,6 +80,15 @@ _BUILT_IN: dict[str, dict[str, str]] = {
 _CONFIGURED = {"target": "evalkit.targets.http.configured:named"}
 """What lists the extensions of a kind that a project describes in its `evalkit.toml`, each with its maker."""
 
+_PLAIN = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    types.NoneType: "null",
+}
+"""The types of parameters that are checked, in words."""
+
 _registered: dict[tuple[str, str], Function] = {}
 
 
@@ -130,7 +141,10 @@ def lookup(kind: str, name: str) -> Function:
 def bind(kind: str, spec: Spec, **resources: Any) -> Function:
     """The extension with its parameters filled in; UsageError shows the signature when they do not fit.
 
-    `resources` (clients, judges) are passed to the functions that have a parameter of that name.
+    A parameter of a plain type (text, number, true or false, one of several literals) must be given as such.
+    `resources` (clients, judges) are passed to the functions that have a parameter of that name. What the
+    environment says goes before defaults where the function has an attribute `settle`: from the parameters
+    that are given to those that the environment decides.
     """
     function = lookup(kind, spec.type)
     signature = inspect.signature(function)
@@ -151,7 +165,49 @@ def bind(kind: str, spec: Spec, **resources: Any) -> Function:
         raise UsageError(
             f"{kind} {spec.type!r}: parameters do not fit ({found}). Wanted: {spec.type}{signature}"
         )
-    return functools.partial(function, **given)
+    for name, value in spec.params.items():
+        _check(f"{kind} {spec.type!r}: {name}", value, _plain(function, wanted[name].annotation))
+    settle: Callable[[dict[str, Any]], dict[str, Any]] = getattr(function, "settle", lambda _: {})
+    return functools.partial(function, **(given | settle(given)))
+
+
+def _plain(function: Function, annotation: Any) -> Any:
+    """The annotation where a value can be held against it as it is; else what lets every value pass."""
+    if isinstance(annotation, str):
+        place = types.SimpleNamespace(__annotations__={"it": annotation})
+        known = getattr(inspect.unwrap(function), "__globals__", {})
+        try:
+            annotation = typing.get_type_hints(place, known)["it"]
+        except (AttributeError, NameError, SyntaxError, TypeError):
+            return Any
+    parts = typing.get_args(annotation)
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return Any if Any in [_plain(function, part) for part in parts] else annotation
+    plain = annotation in _PLAIN or typing.get_origin(annotation) is typing.Literal
+    return annotation if plain else Any
+
+
+def _check(place: str, value: Any, wanted: Any) -> None:
+    """UsageError where a value is not of the type that is wanted."""
+    if isinstance(value, str) and value != value.encode("utf-8", "replace").decode("utf-8"):
+        raise UsageError(f"{place}: found {value!r}, wanted text that UTF-8 can hold.")
+    if wanted is Any:
+        return
+    from pydantic import ConfigDict, TypeAdapter, ValidationError  # noqa: PLC0415 - only what is bound pays
+
+    try:
+        TypeAdapter(wanted, config=ConfigDict(strict=True, allow_inf_nan=False)).validate_python(value)
+    except ValidationError:
+        raise UsageError(f"{place}: found {value!r}, wanted {_said(wanted)}.") from None
+
+
+def _said(wanted: Any) -> str:
+    """A plain type in words."""
+    if wanted in _PLAIN:
+        return _PLAIN[wanted]
+    literal = typing.get_origin(wanted) is typing.Literal
+    parts = typing.get_args(wanted)
+    return " or ".join(str(part) if literal else _said(part) for part in parts)
 
 
 def _described(kind: str) -> dict[str, Callable[[], Function]]:
@@ -172,9 +228,9 @@ def _loaded(kind: str, point: importlib.metadata.EntryPoint) -> Function:
     """What an installed package announced, imported."""
     try:
         function: Function = point.load()
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(
-            f"{kind} {point.name!r}: {point.value} cannot be imported ({error}); "
+            f"{kind} {point.name!r}: {point.value} cannot be imported ({type(error).__name__}: {error}); "
             "mend the name, or mend or remove the package that announces it."
         ) from error
     return function

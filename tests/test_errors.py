@@ -48,6 +48,18 @@ def test_an_unknown_name_suggests_the_nearest_and_lists_all() -> None:
     assert message == "unknown metric 'intnet'. Did you mean 'intent'? Known: intent, retrieval."
 
 
+def test_an_unknown_name_lists_ten_at_most_and_the_nearest_first() -> None:
+    message = str(UnknownName("metric", "name7", [f"name{number}" for number in range(25)]))
+    assert message.split("Known: ")[1].startswith("name7, ")
+    assert message.count(",") == 9
+    assert message.endswith(" and 15 more.")
+
+
+def test_an_unknown_target_is_told_how_to_name_its_own() -> None:
+    assert "module:function" in str(UnknownName("target", "my_bot", ["demo"]))
+    assert "module:function" not in str(UnknownName("metric", "my_bot", ["demo"]))
+
+
 def test_an_unknown_name_far_from_all_suggests_nothing() -> None:
     assert str(UnknownName("metric", "zzz", [])) == "unknown metric 'zzz'. Known: none."
 

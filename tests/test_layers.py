@@ -84,6 +84,7 @@ THIRD_PARTY = {
 """What each floor may take from outside; the parts of EXTRA may take more."""
 
 EXTRA = {
+    "registry": {"pydantic"},  # parameters are held against the annotations of what they are given to
     "net": {"httpx"},
     "targets": {"httpx", "jmespath", "starlette", "uvicorn", "pydantic"},
     "judges": {"httpx", "pydantic", "xllamacpp"},

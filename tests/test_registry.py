@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -24,6 +26,70 @@ def _clean() -> Iterator[None]:
     registry._registered.clear()
     registry._registered.update(before)
     registry._entry_points.cache_clear()
+
+
+def _gadget(
+    data: object,
+    *,
+    text: str | None = None,
+    count: int = 0,
+    share: float = 0,
+    on: bool = False,
+    how: Literal["a", "b"] = "a",
+    many: tuple[str, ...] = (),
+    open_: object = None,
+) -> bool:
+    """A function with a parameter of each type."""
+    return True
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("text", 5, "found 5, wanted text or null"),
+        ("text", "\udc80", "wanted text that UTF-8 can hold"),
+        ("count", "2", "found '2', wanted a whole number"),
+        ("count", 2.5, "found 2.5, wanted a whole number"),
+        ("count", True, "found True, wanted a whole number"),
+        ("count", None, "found None, wanted a whole number"),
+        ("share", "abc", "found 'abc', wanted a number"),
+        ("share", math.nan, "found nan, wanted a number"),
+        ("share", math.inf, "found inf, wanted a number"),
+        ("on", "no", "found 'no', wanted true or false"),
+        ("on", 1, "found 1, wanted true or false"),
+        ("how", "c", "found 'c', wanted a or b"),
+    ],
+)
+def test_a_parameter_of_a_plain_type_is_held_against_it(name: str, value: object, told: str) -> None:
+    register("gadget", "typed")(_gadget)
+    with pytest.raises(UsageError, match=f"gadget 'typed': {name}: .*{told}"):
+        bind("gadget", Spec("typed", {name: value}))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"text": None},
+        {"text": "x", "count": 3, "share": 1, "on": True, "how": "b"},
+        {"share": 0.5},
+        {"many": ["x"]},
+        {"many": 5},
+        {"open_": 5},
+    ],
+)
+def test_what_fits_and_what_has_no_plain_type_passes(given: dict[str, object]) -> None:
+    register("gadget", "typed")(_gadget)
+    assert bind("gadget", Spec("typed", given))(None)
+
+
+def test_what_the_environment_decides_is_settled_when_it_is_bound() -> None:
+    def placed(*, address: str | None = None) -> str | None:
+        return address
+
+    placed.settle = lambda given: {"address": given.get("address") or "http://there"}  # type: ignore[attr-defined]
+    register("gadget", "placed")(placed)
+    assert bind("gadget", Spec("placed"))() == "http://there"
+    assert bind("gadget", Spec("placed", {"address": "http://here"}))() == "http://here"
 
 
 def test_a_registered_function_is_found_as_it_is() -> None:

@@ -99,5 +99,7 @@ def _end(message: str, code: int) -> None:
     """Say why on standard error and leave; with EVALKIT_DEBUG set, show the traceback instead."""
     if os.environ.get("EVALKIT_DEBUG"):
         raise  # noqa: PLE0704
-    click.echo(f"evalkit: {message}", err=True)
+    from evalkit.report.text import visible  # noqa: PLC0415 - only an error needs it
+
+    click.echo(visible(f"evalkit: {message}"), err=True)  # a message may repeat what a server said
     sys.exit(code)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evalkit.cli.options import as_json, each, places, say, settled, target_spec
-from evalkit.errors import Incomplete
+from evalkit.errors import Incomplete, UsageError
 
 if TYPE_CHECKING:
     from evalkit.contracts import EvalRecord, Manifest
 
-__all__ = ["ask_all", "asking_options", "run"]
+__all__ = ["ask_all", "asking_options", "check_answers", "run"]
 
 _LIST = click.option
 asking_options = each(
@@ -62,8 +62,9 @@ def run(*, as_json: bool, reports_dir: Path, **options: Any) -> None:  # noqa: A
     evalkit run eval_sets/eval_set_v1_all.jsonl -t ragent -c 8 --run-id nightly
     evalkit run eval_sets/eval_set_v1_all.jsonl -t ragent --run-id nightly --resume
 
-    Ctrl-C once stops asking and lets the cases in flight finish; twice ends at once. Either way every
-    record that was written stays, and --resume goes on from there.
+    Ctrl-C once stops asking and lets the cases in flight finish; twice ends at once, a plain function that
+    hangs in its thread included. Either way every record that was written stays, and --resume goes on from
+    there. Ends with 3 where every answer failed.
     """
     manifest = ask_all(**options)
     if as_json:
@@ -73,6 +74,7 @@ def run(*, as_json: bool, reports_dir: Path, **options: Any) -> None:  # noqa: A
             f"run {manifest.run_id}: {manifest.recorded}/{manifest.planned} recorded, "
             f"answers ok {manifest.answer_ok}, evidence ok {manifest.evidence_ok}"
         )
+    check_answers(manifest, options["runs_dir"])
 
 
 def ask_all(
@@ -96,6 +98,7 @@ def ask_all(
     from evalkit.runner import Plan, select  # noqa: PLC0415
     from evalkit.runner import run as run_cases  # noqa: PLC0415
 
+    _check_resume(run_id=plan["run_id"], resume=plan["resume"])
     spec = target_spec(target, settings)
     bound = bind("target", spec, concurrency=concurrency)
     cases = eval_sets.load_cases(eval_set)
@@ -124,12 +127,35 @@ def ask_all(
     return manifest
 
 
+def _check_resume(*, run_id: str | None, resume: bool) -> None:
+    if resume and run_id is None:
+        raise UsageError("--resume needs --run-id NAME: the run to go on with.")
+
+
 def _complete(manifest: Manifest) -> None:
     if manifest.recorded < manifest.planned:
         raise Incomplete(
             f"run {manifest.run_id}: found {manifest.recorded} records, wanted {manifest.planned}; "
             f"go on with --run-id {manifest.run_id} --resume."
         )
+
+
+def check_answers(manifest: Manifest, runs_dir: Path) -> None:
+    """Incomplete where every answer of the run failed: then nothing was measured but that."""
+    from evalkit.records import load  # noqa: PLC0415
+    from evalkit.report.text import capped, one_line  # noqa: PLC0415
+
+    if manifest.answer_ok:
+        return
+    records = load(runs_dir / f"{manifest.run_id}.jsonl")
+    failed = [record for record in records if record.answer_status not in ("ok", "skipped")]
+    if not failed or len(failed) < len(records):
+        return
+    error = failed[0].answer_error
+    first = f"{error.kind}: {error.message}" if error else str(failed[0].answer_status)
+    raise Incomplete(
+        f"run {manifest.run_id}: all {len(failed)} answers failed; the first: {capped(one_line(first), 500)[0]}"
+    )
 
 
 @contextmanager

@@ -33,6 +33,8 @@ __all__ = [
     "target_spec",
 ]
 
+_PRIVATE = ("username",)
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 run_argument = click.argument("run", metavar="RUN")
@@ -106,12 +108,17 @@ def target_spec(name: str, settings: Iterable[str]) -> Spec:
 
 
 def settled(bound: Callable[..., Any]) -> dict[str, Any]:
-    """Every parameter of a bound target as it will be used, but for those that are secret."""
+    """Every parameter of a bound target as it will be used, but for secrets and the names of those who log in.
+
+    Values that JSON does not have are spelled out.
+    """
     parameters = inspect.signature(bound).parameters.values()
     return {
-        parameter.name: parameter.default
+        parameter.name: json.loads(json.dumps(parameter.default, default=str))
         for parameter in parameters
-        if parameter.kind is parameter.KEYWORD_ONLY and not _is_secret(parameter.name)
+        if parameter.kind is parameter.KEYWORD_ONLY
+        and parameter.name not in _PRIVATE
+        and not _is_secret(parameter.name)
     }
 
 

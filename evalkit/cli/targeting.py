@@ -113,7 +113,7 @@ async def _asked(spec: Spec, case: Case) -> tuple[Observation, list[list[dict[st
     from evalkit.targets.http.asking import Asking  # noqa: PLC0415
 
     turns: list[list[dict[str, Any]]] = []
-    async with opened(bind("target", spec), threads=1) as ask:
+    async with opened(bind("target", spec)) as ask:
         if isinstance(ask, Asking):
             mask = ask.mask
 

@@ -11,7 +11,7 @@ from evalkit.kinds import Ask
 from evalkit.runner.asking import AnyTarget, late, observed, opened, written
 from evalkit.runner.ledger import Ledger
 from evalkit.runner.plan import Plan, Sample, check_descriptors, planned, promised
-from evalkit.runner.schedule import Work, work_off
+from evalkit.runner.schedule import Work, interruptible, work_off
 from evalkit.runner.selection import select
 
 __all__ = ["Plan", "run", "select"]
@@ -28,7 +28,7 @@ async def run(
     """Ask the target every case and leave `<run_id>.jsonl` and `<run_id>.meta.json`; its manifest at the end.
 
     `target` is a bound target that is opened for the run, an async function of a case, or a plain one
-    (asked in threads, which no interrupt can stop). What a target raises is the error of that sample's
+    (asked in threads that the process does not wait for). What a target raises is the error of that sample's
     record; the run goes on. Records are in order of completion, each on file before `on_record` hears of
     it; they survive the death of the process. `on_start` gets the manifest once all is open: `planned`
     samples in all, `recorded` of them on file already.
@@ -46,11 +46,11 @@ async def run(
     with writing.lock(files.lock):
         ledger = _ledger(files, promised(run_id, cases, plan), samples, resume=plan.resume)
         left = ledger.left(samples, retry_errors=plan.retry_errors)
-        async with opened(target, threads=plan.concurrency) as ask:
-            with ledger.opened() as manifest:
+        async with opened(target) as ask:
+            with interruptible(plan.grace_s) as stop, ledger.opened() as manifest:
                 if on_start:
                     on_start(manifest)
-                await work_off(left, _work(ask, ledger, on_record), plan=plan)
+                await work_off(left, _work(ask, ledger, on_record), plan=plan, stop=stop)
     return ledger.manifest
 
 

@@ -1,7 +1,7 @@
 """One sample put to the target, and the line that comes of it: whatever happens becomes its record.
 
-A target may break in any way it likes. Its exceptions, its wrong types and the values that no reader would
-take back are errors of that sample alone.
+A target may break in any way it likes. Its exceptions (`sys.exit` among them), its wrong types and the values
+that no reader would take back are errors of that sample alone. Only a cancellation and KeyboardInterrupt pass.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from datetime import datetime
 from typing import Any, TypeAlias, TypeGuard
 
 from evalkit.contracts import Case, ChannelError, EvalRecord, Observation, Timings
-from evalkit.errors import UsageError
+from evalkit.errors import EvalkitError, UsageError
 from evalkit.kinds import Ask, Target
 from evalkit.reading import encode
 from evalkit.records import asked
@@ -36,27 +36,36 @@ _OBSERVED = (frozenset(EvalRecord.model_fields) - frozenset(Case.model_fields)) 
 
 
 @contextlib.asynccontextmanager
-async def opened(target: AnyTarget, *, threads: int) -> AsyncIterator[Ask]:
-    """The `Ask` of any target; a plain function is asked in up to `threads` threads.
+async def opened(target: AnyTarget) -> AsyncIterator[Ask]:
+    """The `Ask` of any target; a plain function is asked in threads, which the process does not wait for.
 
-    UsageError where `target` has none of the three shapes.
+    UsageError where `target` has none of the three shapes, or breaks while it is opened.
     """
     if _is_async(target):
         yield target
     elif _accepts(target):
-        manager = target()  # type: ignore[call-arg]
-        if not isinstance(manager, AbstractAsyncContextManager):
-            raise _no_target(target)
-        async with manager as ask:
+        stack = AsyncExitStack()
+        ask = await _entered(stack, target)
+        async with stack:
             yield ask
     elif _accepts(target, None):
-        pool = ThreadPoolExecutor(threads)
-        try:
-            yield _in_threads(target, pool)  # type: ignore[arg-type]
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        yield _in_threads(target)  # type: ignore[arg-type]
     else:
         raise _no_target(target)
+
+
+async def _entered(stack: AsyncExitStack, target: AnyTarget) -> Ask:
+    """What a target with a life of its own yields; the stack closes it."""
+    try:
+        manager = target()  # type: ignore[call-arg]
+        if not isinstance(manager, AbstractAsyncContextManager):
+            raise _no_target(target)  # noqa: TRY301
+        ask: Ask = await stack.enter_async_context(manager)
+    except (EvalkitError, asyncio.CancelledError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise UsageError(f"target: opening it raised {_words(error)}; mend the target.") from error
+    return ask
 
 
 def _is_async(target: object) -> TypeGuard[Ask]:
@@ -83,16 +92,42 @@ def _no_target(target: object) -> UsageError:
     )
 
 
-def _in_threads(function: Callable[[Case], object], pool: ThreadPoolExecutor) -> Ask:
+def _in_threads(function: Callable[[Case], object]) -> Ask:
+    """A thread for each question: a daemon, because no thread can be stopped and none may hold the process."""
+
     async def ask(case: Case) -> Observation:
-        seen = await asyncio.get_running_loop().run_in_executor(pool, function, case)
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[tuple[object, BaseException | None]] = loop.create_future()
+        threading.Thread(target=_put, args=(function, case, ended), daemon=True).start()
+        seen, error = await ended
+        if error is not None:
+            raise error
         return await seen if isinstance(seen, Awaitable) else seen  # type: ignore[return-value]
 
     return ask
 
 
+def _put(
+    function: Callable[[Case], object],
+    case: Case,
+    ended: asyncio.Future[tuple[object, BaseException | None]],
+) -> None:
+    """Ask in this thread and tell the loop how that ended, if it is still there to be told."""
+    try:
+        outcome: tuple[object, BaseException | None] = function(case), None
+    except BaseException as error:  # noqa: BLE001
+        outcome = None, error
+
+    def settle() -> None:
+        if not ended.done():
+            ended.set_result(outcome)
+
+    with contextlib.suppress(RuntimeError):
+        ended.get_loop().call_soon_threadsafe(settle)
+
+
 async def observed(case: Case, ask: Ask) -> Observation:
-    """What the target did with the case; its own exceptions are told as errors of both channels."""
+    """What the target did with the case; whatever it raises is the error of its answer."""
     try:
         seen = await ask(case)
         if not isinstance(seen, Observation):
@@ -102,16 +137,28 @@ async def observed(case: Case, ask: Ask) -> Observation:
         if task is not None and task.cancelling():
             raise
         return _broken(error)
-    except Exception as error:  # noqa: BLE001
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001
         return _broken(error)
     return seen
 
 
 def _broken(error: BaseException) -> Observation:
-    """The observation of a sample whose target broke."""
-    text = f"{type(error).__name__}: {error}".encode("utf-8", "replace").decode("utf-8")
-    why = ChannelError(kind="target_error", message=text[:MAX_MESSAGE])
-    return Observation(answer_status="error", answer_error=why, evidence_status="error", evidence_error=why)
+    """The observation of a sample whose target broke: no answer, and evidence that was never measured."""
+    why = ChannelError(kind="target_error", message=_words(error)[:MAX_MESSAGE])
+    return Observation(answer_status="error", answer_error=why, evidence_status="skipped")
+
+
+def _words(error: BaseException) -> str:
+    """The name and the text of an exception, whose text may be code that breaks in its turn."""
+    try:
+        said = str(error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001
+        said = "its text cannot be read"
+    return f"{type(error).__name__}: {said}".encode("utf-8", "replace").decode("utf-8")
 
 
 def late(seen: Observation, lag_ms: float) -> Observation:

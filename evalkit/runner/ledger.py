@@ -17,6 +17,10 @@ from evalkit.runner.plan import Sample
 __all__ = ["Ledger"]
 
 
+_PACE = {"concurrency", "agent_streams"}
+"""What of a target's configuration a resumed run may change: how much is asked at once."""
+
+
 class _Ended(NamedTuple):
     """How the two channels of a sample ended."""
 
@@ -132,12 +136,13 @@ def _unknown(files: runs.RunFiles, run_id: str) -> NoInput | UsageError:
 
 def _compare(before: Manifest, now: Manifest) -> None:
     """UsageError naming all that differs, of what the samples on file and the new ones must share."""
-    pairs = {
+    pairs: dict[str, tuple[object, object]] = {
         "eval_set_sha256": (now.eval_set_sha256, before.eval_set_sha256),
         "selection": (now.selection, before.selection),
         "repeat": (now.settings.get("repeat"), before.settings.get("repeat")),
         "target": (now.target, before.target),
     }
+    pairs |= _configured(before, now)
     wrong = [
         f"{name}: found {found!r}, wanted {wanted!r}"
         for name, (found, wanted) in pairs.items()
@@ -148,6 +153,15 @@ def _compare(before: Manifest, now: Manifest) -> None:
             f"run {now.run_id!r} was started otherwise: {'; '.join(wrong)}. "
             "Resume it with what it was started with, or use another --run-id; nothing was changed."
         )
+
+
+def _configured(before: Manifest, now: Manifest) -> dict[str, tuple[object, object]]:
+    """The parameters of the target, now and before, as files hold them; null where one has no such parameter."""
+    found, wanted = (manifest.model_dump(mode="json")["target_config"] for manifest in (now, before))
+    return {
+        f"target_config.{name}": (found.get(name), wanted.get(name))
+        for name in sorted({*found, *wanted} - _PACE)
+    }
 
 
 def _on_file(files: runs.RunFiles) -> dict[str, _Ended]:

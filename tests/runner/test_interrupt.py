@@ -21,7 +21,7 @@ from evalkit.records import load
 from evalkit.runner import Plan, run
 
 CHILD = """
-import asyncio, json, sys
+import asyncio, json, sys, time
 from pathlib import Path
 from evalkit.contracts import Case, Observation
 from evalkit.runner import Plan, run
@@ -31,6 +31,11 @@ async def ask(case):
     print("asked", flush=True)
     await asyncio.sleep(seconds)
     return Observation(response=case.query)
+def plain(case):
+    print("asked", flush=True)
+    time.sleep(seconds)
+    return Observation(response=case.query)
+ask = plain if settings.pop("plain", False) else ask
 plan = Plan(runs_dir=folder, run_id="r", target="t", **settings)
 cases = [Case(sample_id=str(n), query="q") for n in range(50)]
 manifest = asyncio.run(run(cases, ask, plan))
@@ -39,7 +44,7 @@ sys.exit(130 if manifest.state == "interrupted" else 0)
 
 
 def interrupted(
-    folder: Path, numbers: list[signal.Signals], *, asked: int = 3, **settings: float
+    folder: Path, numbers: list[signal.Signals], *, asked: int = 3, pause: float = 0.1, **settings: float
 ) -> tuple[int, float]:
     """Send the signals to a run that has asked so many samples; its exit code, and how long it then took."""
     words = [sys.executable, "-c", CHILD, str(folder), json.dumps({"concurrency": 3, **settings})]
@@ -50,7 +55,7 @@ def interrupted(
             begin = time.monotonic()
             for number in numbers:
                 child.send_signal(number)
-                time.sleep(0.1)
+                time.sleep(pause)
             return child.wait(timeout=20), time.monotonic() - begin
         finally:
             child.kill()
@@ -78,6 +83,19 @@ def test_the_second_interrupt_ends_at_once(tmp_path: Path) -> None:
     assert took < 5
     assert (tmp_path / "r.jsonl").read_bytes() == b""
     assert (found(tmp_path).state, found(tmp_path).recorded) == ("interrupted", 0)
+
+
+def test_interrupts_without_end_leave_a_manifest_that_says_so(tmp_path: Path) -> None:
+    """Whatever arrives while the run is put away: it is on file as interrupted, not as under way."""
+    interrupted(tmp_path, [signal.SIGTERM] * 2 + [signal.SIGTERM] * 30, pause=0.002, seconds=60)
+    assert found(tmp_path).state == "interrupted"
+
+
+def test_a_plain_function_that_hangs_does_not_hold_the_process(tmp_path: Path) -> None:
+    code, took = interrupted(tmp_path, [signal.SIGINT, signal.SIGINT], seconds=60, plain=True)
+    assert code == 130
+    assert took < 5
+    assert found(tmp_path).state == "interrupted"
 
 
 def test_the_grace_ends(tmp_path: Path) -> None:

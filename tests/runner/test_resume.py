@@ -221,6 +221,19 @@ def test_all_that_differs_is_named_at_once(tmp_path: Path) -> None:
         go(tmp_path, Asked(), resume=True, repeat=2, target="ragent")
 
 
+def test_a_target_that_is_configured_otherwise_is_not_resumed(tmp_path: Path) -> None:
+    config = {"base_url": "http://a", "ids": ["x"], "concurrency": 2, "agent_streams": 1}
+    go(tmp_path, Asked(), target_config=config)
+    before = state(tmp_path)
+    for name, other in {"base_url": "http://b", "reject": 0.2}.items():
+        told = rf"target_config\.{name}: found '?{other}'?, wanted "
+        with pytest.raises(UsageError, match=told):
+            go(tmp_path, Asked(), resume=True, target_config={**config, name: other})
+    assert state(tmp_path) == before
+    faster = {**config, "concurrency": 9, "agent_streams": 3}
+    assert go(tmp_path, Asked(), resume=True, target_config=faster).state == "complete"
+
+
 def test_concurrency_and_rate_may_change(tmp_path: Path) -> None:
     go(tmp_path, Asked())
     manifest = go(tmp_path, Asked(), resume=True, concurrency=5, rate=100)

@@ -205,9 +205,41 @@ def test_one_exception_in_many_is_that_samples_record_alone(kind: str, tmp_path:
     (bad,) = [row for row in rows if row.answer_status != "ok"]
     assert bad.sample_id == "c013"
     assert bad.answer_error == ChannelError(kind="target_error", message="ZeroDivisionError: 坏了")
-    assert (bad.answer_status, bad.evidence_status, bad.response) == ("error", "error", None)
-    assert bad.evidence_error == bad.answer_error
+    assert (bad.answer_status, bad.evidence_status, bad.response) == ("error", "skipped", None)
+    assert bad.evidence_error is None
     assert (manifest.state, manifest.recorded, manifest.answer_ok) == ("complete", 100, 99)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [SystemExit(0), GeneratorExit(), StopIteration(), KeyError("x")],
+    ids=lambda error: type(error).__name__,
+)
+def test_whatever_a_plain_function_raises_is_the_error_of_that_sample(
+    error: BaseException, tmp_path: Path
+) -> None:
+    def ask(case: Case) -> Observation:
+        if case.sample_id == "c001":
+            raise error
+        return Observation(response="好")
+
+    manifest, rows = go(ask, tmp_path, count=3)
+    assert (manifest.state, manifest.recorded, manifest.answer_ok) == ("complete", 3, 2)
+    assert {row.sample_id for row in rows if row.answer_status == "error"} == {"c001"}
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), OSError("no socket")], ids=["exit", "error"])
+def test_a_target_that_breaks_while_it_is_opened_is_a_usage_error(
+    error: BaseException, tmp_path: Path
+) -> None:
+    @contextlib.asynccontextmanager
+    async def broken() -> AsyncIterator[Any]:
+        raise error
+        yield
+
+    with pytest.raises(UsageError, match=f"opening it raised {type(error).__name__}"):
+        go(broken, tmp_path, count=1)
+    assert list(tmp_path.glob("*.jsonl")) == []
 
 
 def nested(depth: int) -> Any:
@@ -217,6 +249,15 @@ def nested(depth: int) -> Any:
 class Alien(Exception):
     def __str__(self) -> str:
         return "\ud800 lone surrogate"
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(0)
+
+
+class Bare(BaseException):
+    pass
 
 
 def raising(error: BaseException) -> Any:
@@ -255,6 +296,10 @@ def calls(argument: Any) -> Any:
         pytest.param(raising(UsageError("bad prompt")), "UsageError: bad prompt", id="an error of ours"),
         pytest.param(raising(asyncio.CancelledError()), "CancelledError", id="a cancellation of its own"),
         pytest.param(raising(Alien()), "Alien: ", id="a message that is no text"),
+        pytest.param(raising(Mute()), "Mute: its text cannot be read", id="a message that raises"),
+        pytest.param(raising(SystemExit(0)), "SystemExit: 0", id="the end of the process"),
+        pytest.param(raising(GeneratorExit()), "GeneratorExit: ", id="the end of a generator"),
+        pytest.param(raising(Bare()), "Bare: ", id="no Exception at all"),
         pytest.param(raising(ValueError("x" * 10_000)), "ValueError: xxx", id="a message without end"),
     ],
 )
@@ -266,7 +311,7 @@ def test_a_broken_observation_never_breaks_the_file(ask: Any, told: str, tmp_pat
     manifest, _ = go(mixed, tmp_path, count=3)
     rows = load(tmp_path / f"{manifest.run_id}.jsonl")
     bad = next(row for row in rows if row.sample_id == "c001")
-    assert (bad.answer_status, bad.evidence_status) == ("error", "error")
+    assert (bad.answer_status, bad.evidence_status) == ("error", "skipped")
     assert bad.answer_error
     assert bad.answer_error.kind == "target_error"
     assert told in bad.answer_error.message

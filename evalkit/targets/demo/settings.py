@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from evalkit.errors import UsageError
 from evalkit.targets.demo.faults import Faults
 from evalkit.targets.demo.knowledge import DATA
 
@@ -19,6 +21,13 @@ class Pacing:
     chunk_chars: int = 5
     chunk_ms: float = 2.0
     think_ms: float = 20.0
+
+    def __post_init__(self) -> None:
+        """Refuse a pace at which nothing would ever come."""
+        for name, least in (("chunk_chars", 1), ("chunk_ms", 0), ("think_ms", 0)):
+            value = getattr(self, name)
+            if not least <= value < math.inf:
+                raise UsageError(f"pace {name}: found {value!r}, wanted {least} or more.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

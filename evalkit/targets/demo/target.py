@@ -8,13 +8,14 @@ import json
 import os
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 from evalkit.errors import EvalkitError
 from evalkit.kinds import Ask
+from evalkit.net.limits import check_limits
 from evalkit.targets.demo.faults import Faults
 from evalkit.targets.demo.settings import Limits, Pacing
 from evalkit.targets.ragent import Engine, ragent
@@ -63,6 +64,7 @@ async def demo(  # noqa: PLR0913 - the parameters of a target are its configurat
     (`settings.Pacing`), the others are known-bad behaviour (`faults.Faults`). EvalkitError when the server does
     not start.
     """
+    check_limits("demo", {"concurrency": concurrency, "retries": retries})
     faults = Faults.of(
         {
             "slow_first_token_ms": slow_first_token_ms,
@@ -92,6 +94,16 @@ async def demo(  # noqa: PLR0913 - the parameters of a target are its configurat
         )
         async with target as ask:
             yield ask
+
+
+def _settled(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The faults that the server will have: those given, and for the others what the environment says."""
+    normal = dataclasses.asdict(Faults())
+    around = dataclasses.asdict(Faults.switched_on(()))
+    return {name: around[name] for name in normal if given.get(name, normal[name]) == normal[name]}
+
+
+demo.settle = _settled  # type: ignore[attr-defined]
 
 
 @asynccontextmanager

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import urllib.parse
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, get_args
 
 from evalkit.errors import UsageError
 from evalkit.kinds import Ask
-from evalkit.net.keys import mask_of, resolved
+from evalkit.net.keys import checked_reference, mask_of, resolved
+from evalkit.net.limits import check_address, check_limits
 from evalkit.net.transport import client
 from evalkit.targets.http.asking import Asking, Options
 from evalkit.targets.http.documents import DocIds
@@ -30,6 +30,18 @@ COMMON: dict[str, tuple[Any, str]] = {
 }
 """The parameters that every such target has, each with its default and meaning."""
 
+_TYPES: dict[str, Any] = {
+    "base_url": str,
+    "evidence": bool,
+    "doc_ids": DocIds,
+    "first_event_deadline_s": float,
+    "total_deadline_s": float,
+    "retries": int,
+    "concurrency": int,
+    "use_env_proxy": bool,
+}
+"""What the values of parameters must be, where that does not depend on the service."""
+
 
 def target(name: str, spec: TargetSpec) -> Callable[..., AbstractAsyncContextManager[Ask]]:
     """The target of that description: called with its parameters, an async context manager that yields `Ask`.
@@ -40,6 +52,7 @@ def target(name: str, spec: TargetSpec) -> Callable[..., AbstractAsyncContextMan
     @asynccontextmanager
     async def opened(**given: Any) -> AsyncIterator[Ask]:
         settings = {each: parameter.default for each, parameter in parameters.items()} | given
+        check_limits(f"target {name}", settings)
         values, keys = _values(name, spec, settings)
         options = _options(name, settings)
         async with client(
@@ -49,7 +62,17 @@ def target(name: str, spec: TargetSpec) -> Callable[..., AbstractAsyncContextMan
         ) as opened_client:
             yield Asking(spec=spec, client=opened_client, options=options, values=values, mask=mask_of(*keys))
 
+    def settle(given: Mapping[str, Any]) -> dict[str, Any]:
+        """Nothing; UsageError where what would be told of the target holds a secret."""
+        if given.get("base_url"):
+            check_address(f"target {name}", given["base_url"])
+        for each in spec.secrets:
+            if given.get(each):
+                checked_reference(str(given[each]), place=f"target {name}: {each}")
+        return {}
+
     parameters = {each.name: each for each in _signature(spec)}
+    opened.settle = settle  # type: ignore[attr-defined]
     opened.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
     opened.__name__ = opened.__qualname__ = name
     opened.__doc__ = spec.about
@@ -66,7 +89,12 @@ def _signature(spec: TargetSpec) -> list[inspect.Parameter]:
         name: default for name, (default, _) in COMMON.items() if name not in spec.parameters
     }
     return [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=default,
+            annotation=_TYPES.get(name, inspect.Parameter.empty),
+        )
         for name, default in defaults.items()
     ]
 
@@ -77,18 +105,12 @@ def _values(
     """What templates may name, and which of it is secret; a key without reference is null."""
     values = {each: settings[each] for each in spec.parameters}
     if "base_url" in values:
-        _check_address(name, values["base_url"])
+        check_address(f"target {name}", values["base_url"])
     keys = {
         each: resolved(str(settings[each]) or None, place=f"target {name}: {each}") or None
         for each in spec.secrets
     }
     return {**values, **keys}, tuple(filter(None, keys.values()))
-
-
-def _check_address(name: str, address: Any) -> None:
-    parts = urllib.parse.urlsplit(str(address))
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query:
-        raise UsageError(f"target {name}: base_url: wanted http(s)://HOST/… without login and query.")
 
 
 def _options(name: str, settings: Mapping[str, Any]) -> Options:

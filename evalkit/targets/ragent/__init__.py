@@ -15,12 +15,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import urllib.parse
-from collections.abc import AsyncIterator
-from typing import Literal, get_args
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Literal, get_args
 
 from evalkit.errors import UsageError
 from evalkit.kinds import Ask
+from evalkit.net.limits import check_address, check_limits
 from evalkit.net.transport import client
 from evalkit.targets.ragent.asking import Asking
 from evalkit.targets.ragent.session import Session
@@ -60,9 +60,15 @@ async def ragent(  # noqa: PLR0913 - the parameters of a target are its configur
     """
     if engine not in get_args(Engine):
         raise UsageError(f"ragent: found engine {engine!r}, wanted one of {', '.join(get_args(Engine))}.")
-    address = base_url or os.environ.get("RAGENT_BASE_URL") or _HOME
-    if urllib.parse.urlsplit(address).username:
-        raise UsageError("ragent: found a login in the address; wanted RAGENT_USERNAME and RAGENT_PASSWORD.")
+    address = _settled({"base_url": base_url})["base_url"]
+    limits = {
+        "concurrency": concurrency,
+        "agent_streams": agent_streams,
+        "first_event_deadline_s": first_event_deadline_s,
+        "total_deadline_s": total_deadline_s,
+        "retries": retries,
+    }
+    check_limits("ragent", limits)
     name, secret = _setting("RAGENT_USERNAME", username), _setting("RAGENT_PASSWORD", password)
     session = Session(
         client=client(base_url=address, concurrency=concurrency, use_env_proxy=use_env_proxy),
@@ -85,8 +91,22 @@ async def ragent(  # noqa: PLR0913 - the parameters of a target are its configur
         ).ask
 
 
+def _settled(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The address that will be asked: as given, else as the environment has it, else the usual one."""
+    address = given.get("base_url") or os.environ.get("RAGENT_BASE_URL") or _HOME
+    check_address("ragent (RAGENT_BASE_URL)", address)
+    return {"base_url": address}
+
+
+ragent.settle = _settled  # type: ignore[attr-defined]
+
+
 def _setting(name: str, given: str | None) -> str:
     value = given or os.environ.get(name)
     if not value:
         raise UsageError(f"ragent: found no {name}; set it in the environment.")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"ragent: {name}: found bytes that are no UTF-8, wanted text.") from None
     return value

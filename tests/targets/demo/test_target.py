@@ -16,6 +16,7 @@ import pytest
 
 from evalkit.contracts import Case, Observation
 from evalkit.errors import EvalkitError, UsageError
+from evalkit.registry import Spec, bind
 from evalkit.targets.demo import demo
 from evalkit.targets.demo.target import child
 
@@ -53,6 +54,27 @@ def test_a_case_is_answered_and_no_process_is_left() -> None:
     assert seen.response.startswith("根据《")
     assert seen.retrieved_doc_ids
     assert children() == set()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"retries": -1}, {"concurrency": 0}, {"chunk_chars": 0}, {"chunk_ms": -1}, {"think_ms": float("inf")}],
+    ids=str,
+)
+def test_a_setting_that_cannot_be_is_a_usage_error(options: dict[str, Any]) -> None:
+    (name,) = options
+    with pytest.raises(UsageError, match=f"{name}: found"):
+        asked(**options)
+
+
+def test_faults_of_the_environment_are_settled_when_it_is_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVALKIT_DEMO_FAULTS", "reject=0.2,cut=0.1")
+    bound = bind("target", Spec("demo", {"cut": 0.5}))
+    assert {name: bound.keywords[name] for name in ("reject", "cut", "slow")} == {  # type: ignore[attr-defined]
+        "reject": 0.2,
+        "cut": 0.5,
+        "slow": 1.0,
+    }
 
 
 def test_a_dialog_reports_slots_steps_and_tool_calls() -> None:

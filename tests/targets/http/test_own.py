@@ -223,7 +223,9 @@ def test_what_cannot_hold_is_named_without_its_value(
         pytest.param({}, "missing model", id="missing"),
         pytest.param({"model": "m", "modle": 1}, "unknown modle", id="unknown"),
         pytest.param(
-            {"model": "m", "base_url": f"http://u:{CANARY}@h"}, "without login", id="login-in-the-address"
+            {"model": "m", "base_url": f"http://u:{CANARY}@h"},
+            "a login in the address",
+            id="login-in-the-address",
         ),
         pytest.param({"model": "m", "doc_ids": "path"}, "wanted name or id", id="doc-ids"),
         pytest.param({"model": "m", "extra_body": 1}, "wanted one as JSON", id="extra-body"),

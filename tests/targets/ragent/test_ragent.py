@@ -705,6 +705,36 @@ def test_a_missing_or_misplaced_login_is_told(
     assert PASSWORD not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"retries": -1}, "retries: found -1"),
+        ({"retries": "abc"}, "retries: found 'abc'"),
+        ({"agent_streams": 0}, "agent_streams: found 0"),
+        ({"concurrency": 0}, "concurrency: found 0"),
+        ({"concurrency": "x"}, "concurrency: found 'x'"),
+        ({"total_deadline_s": 0}, "total_deadline_s: found 0"),
+        ({"total_deadline_s": "abc"}, "total_deadline_s: found 'abc'"),
+        ({"first_event_deadline_s": float("nan")}, "first_event_deadline_s: found nan"),
+        ({"base_url": 5}, "base_url: found no address"),
+        ({"base_url": "http://[::1"}, "base_url: found no address"),
+        ({"base_url": "http://h:99999"}, "base_url: found no address"),
+        ({"base_url": "http://\udc80"}, "base_url: found no address"),
+        ({"base_url": "localhost:9090"}, "base_url: found no address"),
+        ({"base_url": "http://h/?token=t"}, "base_url: found a query"),
+        ({"password": "\udc80"}, "RAGENT_PASSWORD: found bytes that are no UTF-8"),
+        ({"username": "\udc80"}, "RAGENT_USERNAME: found bytes that are no UTF-8"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_a_usage_error(options: dict[str, Any], told: str) -> None:
+    async def main() -> None:
+        async with ragent(**{"base_url": "http://127.0.0.1:1", "username": "u", "password": "p", **options}):
+            pass
+
+    with pytest.raises(UsageError, match=told):
+        asyncio.run(main())
+
+
 def test_address_and_login_are_taken_from_the_environment(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

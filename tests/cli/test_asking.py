@@ -1,0 +1,175 @@
+"""`evalkit run` and `evalkit eval` as processes: what they end with, and what is on file then."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalkit.cli.options import settled
+from evalkit.registry import Spec, bind
+
+ROOT = Path(__file__).parents[2]
+CASES = "".join(
+    json.dumps({"sample_id": f"c{n}", "query": f"第{n}个问题"}, ensure_ascii=False) + "\n" for n in range(3)
+)
+BOTS = """
+import sys, time
+from contextlib import asynccontextmanager
+from evalkit import Observation
+
+async def fine(case, /): return Observation(response="好")
+def leaving(case, /): sys.exit(0)
+async def escaping(case, /): raise RuntimeError("\\x1b[31mred")
+async def mixed(case, /):
+    if case.sample_id == "c0": sys.exit(0)
+    return Observation(response="好")
+def hanging(case, /):
+    print("asked", flush=True)
+    time.sleep(60)
+@asynccontextmanager
+async def closed(*, mode: str = "a", where: tuple = ("x",)):
+    if mode == "b": sys.exit(0)
+    yield fine
+@asynccontextmanager
+async def hostile():
+    from evalkit.errors import UsageError
+    raise UsageError("login: \\x1b]0;owned\\x07")
+    yield
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with three cases and a module of targets."""
+    (tmp_path / "cases.jsonl").write_text(CASES, encoding="utf-8")
+    (tmp_path / "bots.py").write_text(BOTS, encoding="utf-8")
+    (tmp_path / "leaves.py").write_text("raise SystemExit(0)", encoding="utf-8")
+    return tmp_path
+
+
+def begun(place: Path, *words: str, **variables: str) -> subprocess.Popen[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("RAGENT_")}
+    return subprocess.Popen(
+        [sys.executable, "-m", "evalkit", words[0], "cases.jsonl", *words[1:]],
+        cwd=place,
+        env=clean | {"PYTHONPATH": str(ROOT), "COLUMNS": "200"} | variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(place: Path, *words: str, **variables: str) -> tuple[int, str]:
+    """What the command ends with, and what it says on standard error."""
+    with begun(place, *words, **variables) as child:
+        _, said = child.communicate(timeout=60)
+    assert "Traceback" not in said
+    return child.returncode, said
+
+
+def on_file(place: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    lines = (place / "runs" / "r.jsonl").read_text(encoding="utf-8").splitlines()
+    manifest = (place / "runs" / "r.meta.json").read_text(encoding="utf-8")
+    return [json.loads(line) for line in lines], json.loads(manifest)
+
+
+@pytest.mark.parametrize("command", ["run", "eval"])
+def test_a_target_that_ends_the_process_fails_its_samples_alone(command: str, place: Path) -> None:
+    code, said = ended(place, command, "--target", "bots:leaving", "--run-id", "r")
+    assert (code, "all 3 answers failed; the first: target_error: SystemExit: 0" in said) == (3, True)
+    records, manifest = on_file(place)
+    assert [record["answer_status"] for record in records] == ["error"] * 3
+    assert {record["evidence_status"] for record in records} == {"skipped"}
+    assert manifest["state"] == "complete"
+    assert (place / "reports" / "r" / "report.html").exists() == (command == "eval")
+
+
+def test_some_failed_answers_are_no_failure_of_the_run(place: Path) -> None:
+    assert ended(place, "run", "--target", "bots:mixed", "--run-id", "r") == (0, "")
+    records, _ = on_file(place)
+    assert sorted(record["answer_status"] for record in records) == ["error", "ok", "ok"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--target", "bots:closed", "--set", "mode=b"), "opening it raised SystemExit"),
+        (("--target", "leaves:it"), "cannot be imported (SystemExit"),
+        (("--target", "my_bot"), "module:function"),
+        (("--target", "bots:fine", "--resume"), "--resume needs --run-id NAME"),
+        (("--target", "demo", "--set", "evidence=no"), "evidence: found 'no', wanted true or false"),
+        (("--target", "demo", "--set", 'concurrency="x"'), "concurrency: found 'x', wanted a whole number"),
+        (("--target", "openai", "--set", "model=m", "--set", "retries=-1"), "retries: found -1"),
+        (("--target", "ragent", "--set", "base_url=http://u:canary@h"), "a login in the address"),
+    ],
+)
+def test_what_cannot_be_asked_is_a_usage_error(words: tuple[str, ...], told: str, place: Path) -> None:
+    code, said = ended(place, "run", *words, OPENAI_API_KEY="k")
+    assert (code, told in said, "canary" in said) == (2, True, False), said
+    assert not list(place.glob("runs/*.jsonl"))
+
+
+@pytest.mark.parametrize("value", ["http://[::1", "http://h:99999", "h", "http://u:p@h"])
+def test_an_address_in_the_environment_that_is_none_is_a_usage_error(value: str, place: Path) -> None:
+    code, said = ended(place, "run", "--target", "ragent", RAGENT_BASE_URL=value)
+    assert (code, "RAGENT_BASE_URL" in said) == (2, True)
+
+
+def test_no_escape_of_a_target_reaches_the_terminal(place: Path) -> None:
+    _, said = ended(place, "run", "--target", "bots:escaping")
+    assert ("\x1b" in said, "\\x1b[31mred" in said) == (False, True)
+    _, said = ended(place, "run", "--target", "bots:hostile")
+    assert ("\x1b" in said, "\\x1b]0;owned\\x07" in said) == (False, True)
+
+
+def test_another_configuration_is_not_resumed(place: Path) -> None:
+    asked = ("run", "--target", "bots:closed", "--run-id", "r")
+    assert ended(place, *asked) == (0, "")
+    assert on_file(place)[1]["target_config"] == {"mode": "a", "where": ["x"]}
+    code, said = ended(place, *asked, "--resume", "--set", "mode=c")
+    assert (code, "target_config.mode: found 'c', wanted 'a'" in said) == (2, True)
+    assert ended(place, *asked, "--resume") == (0, "")
+
+
+def test_the_manifest_has_what_the_environment_decided(place: Path) -> None:
+    asked = ("run", "--target", "demo", "--run-id", "r", "--limit", "1")
+    code, _ = ended(place, *asked, EVALKIT_DEMO_FAULTS="over_retrieve=0.25")
+    assert (code, on_file(place)[1]["target_config"]["over_retrieve"]) == (0, 0.25)
+    code, said = ended(place, *asked, "--resume")
+    assert (code, "target_config.over_retrieve: found 0.0, wanted 0.25" in said) == (2, True)
+
+
+def test_the_address_is_told_as_it_will_be_asked_and_nobody_who_logs_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RAGENT_BASE_URL", "http://shop:1/api")
+    given = {"username": "canary", "password": "canary"}
+    config = settled(bind("target", Spec("ragent", given)))
+    assert config["base_url"] == "http://shop:1/api"
+    assert "canary" not in str(config)
+    monkeypatch.delenv("RAGENT_BASE_URL")
+    assert settled(bind("target", Spec("ragent")))["base_url"] == "http://localhost:9090/api/ragent"
+
+
+def test_a_function_that_hangs_ends_with_the_second_interrupt(place: Path) -> None:
+    with begun(place, "run", "--target", "bots:hanging", "--run-id", "r") as child:
+        try:
+            assert child.stdout
+            assert child.stdout.readline() == "asked\n"
+            begin = time.monotonic()
+            for _ in range(2):
+                child.send_signal(signal.SIGINT)
+                time.sleep(0.2)
+            assert child.wait(timeout=20) == 130
+            assert time.monotonic() - begin < 10
+        finally:
+            child.kill()
+    assert on_file(place)[1]["state"] == "interrupted"
