@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evalkit.report.digest import Digest
 
 __all__ = [
+    "apart",
     "as_json",
     "by_option",
     "digest_of",
@@ -83,6 +84,16 @@ def digest_of(run: str, *, runs_dir: Path, by: Iterable[str] = (), manual: Path 
 
     by_hand = read_manual(manual) if manual else {}
     return digest(Run(*scored(runs.find(run, runs_dir), manual=by_hand)), by=tuple(by))
+
+
+def apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) -> None:
+    """UsageError where an output, by the name of its option, would overwrite what the command reads."""
+    read = {path.resolve() for path in inputs}
+    for option, path in outputs.items():
+        if path is not None and path.resolve() in read:
+            raise UsageError(
+                f"{option}: found {path}, which this command reads; wanted another file to write."
+            )
 
 
 def target_spec(name: str, settings: Iterable[str]) -> Spec:
