@@ -347,3 +347,26 @@ def test_pass_hat_k_equals_that_of_tau_bench(shared: Path) -> None:
     ks = [int(k) for k in wanted]
     results = named(passes(Records(records), ks=ks, by="rules"))
     assert {k: float(results[f"pass^{k}"].overall or 0) for k in wanted} == pytest.approx(wanted)
+
+
+def test_an_empty_gold_intent_is_none() -> None:
+    """As in every other metric: the empty text is no label, so that nothing is known of the intent."""
+    told = [
+        outcomes([EvalRecord(sample_id="1", intent_l2=gold, required_steps=[{"name": "查单"}])])
+        for gold in ("", None)
+    ]
+    assert [outcome.intent_passed for (outcome,) in told] == [None, None]
+
+
+def test_samples_that_share_an_id_keep_their_own_completion() -> None:
+    """One of two is done, whoever they are called: the layer's mean is the metric's."""
+    steps = [{"name": "查单", "keywords": ["查到"]}]
+    same, other = (
+        [
+            EvalRecord(sample_id=name, required_steps=steps, dialog=[{"reply": reply}])
+            for name, reply in zip(names, ("已查到。", "请稍等。"), strict=True)
+        ]
+        for names in (("1", "1"), ("1", "2"))
+    )
+    assert overall(other)["avg_completion"] == 0.5
+    assert overall(same) == overall(other)
