@@ -18,7 +18,9 @@ __all__ = ["show", "worst"]
 @run_argument
 @click.option("--by", default="intent_l2", show_default=True, help="The field to slice by.")
 @click.option("--metric", default="intent_top1", show_default=True, help="The metric to rank by.")
-@click.option("--limit", type=int, default=10, show_default=True, help="How many slices to show.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="How many slices to show."
+)
 @places
 @as_json
 def worst(
@@ -67,9 +69,11 @@ def show(*, run: str, sample: str, runs_dir: Path, reports_dir: Path, as_json: b
     from evalkit.report.terminal import sample_view  # noqa: PLC0415
 
     records = Records.of(runs.find(run, runs_dir))
-    if sample not in records.keys:
+    ids = tuple(records.column("sample_id"))
+    known = next((names for names in (records.keys, ids) if sample in names), None)
+    if known is None:
         raise UnknownName("sample", sample, records.keys)
-    record = records[records.keys.index(sample)]
+    record = records[known.index(sample)]
     if as_json:
         say(record.model_dump(mode="json"))
     else:
