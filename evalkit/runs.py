@@ -18,6 +18,7 @@ from evalkit import writing
 from evalkit.contracts import Manifest
 from evalkit.errors import BadData, NoInput, UsageError
 from evalkit.reading import Line, parse
+from evalkit.reading.encoding import escaped
 
 __all__ = ["RunFiles", "checked_id", "family", "files", "find", "latest", "manifest", "new_id", "save"]
 
@@ -131,4 +132,4 @@ def manifest(records: Path) -> Manifest | None:
 def save(new: Manifest, path: Path) -> None:
     """Put the manifest at `path`, whole or not at all; StorageError where the disk refuses."""
     text = json.dumps(new.model_dump(mode="json"), ensure_ascii=False, allow_nan=False, indent=2)
-    writing.replace(path, text.encode("utf-8") + b"\n")
+    writing.replace(path, escaped(text + "\n"))

@@ -141,7 +141,10 @@ def _value(text: str) -> Any:
 
 def say(value: Any) -> None:
     """Print a value as JSON for a machine."""
-    click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2, default=str))
+    from evalkit.reading.encoding import escaped  # noqa: PLC0415 - heavy imports wait for the command
+
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2, default=str)
+    click.echo(escaped(text))
 
 
 def show(view: RenderableType) -> None:
