@@ -18,11 +18,14 @@ from evalkit import writing
 from evalkit.contracts import Manifest
 from evalkit.errors import BadData, NoInput, UsageError
 from evalkit.reading import Line, parse
+from evalkit.reading.encoding import escaped
 
-__all__ = ["RunFiles", "checked_id", "files", "find", "latest", "manifest", "new_id", "save"]
+__all__ = ["RunFiles", "checked_id", "family", "files", "find", "latest", "manifest", "new_id", "save"]
 
 LATEST = "latest"
 _BESIDE = ".judged.jsonl"  # what judges said of a run is no run
+_ENDS = (".meta.json", ".torn", ".lock", _BESIDE, ".judged.torn", ".judged.lock")
+_TAKEN = (".meta", ".judged", ".torn", ".lock")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SHOWN = 5
@@ -39,10 +42,10 @@ class RunFiles(NamedTuple):
 
 def checked_id(name: str) -> str:
     """The run id itself where it can be one, so that no id ever leaves the folder of runs; else UsageError."""
-    if name == LATEST or not _ID.fullmatch(name):
+    if name == LATEST or not _ID.fullmatch(name) or name.lower().endswith(_TAKEN):
         raise UsageError(
-            f"run id: found {name[:140]!r}, wanted 1 to 128 of A-Z a-z 0-9 . _ - "
-            f"that begin with a letter or a digit, and not {LATEST!r}."
+            f"run id: found {name[:140]!r}, wanted 1 to 128 of A-Z a-z 0-9 . _ - that begin with a letter or a "
+            f"digit, not {LATEST!r}, and not ending as files beside a run do ({' '.join(_TAKEN)})."
         )
     return name
 
@@ -50,6 +53,12 @@ def checked_id(name: str) -> str:
 def files(run_id: str, runs_dir: Path) -> RunFiles:
     """Where the run with that id lives; UsageError where it cannot be an id."""
     return _beside(runs_dir / f"{checked_id(run_id)}.jsonl")
+
+
+def family(records: Path) -> list[Path]:
+    """The records of a run, and every file that may stand beside them: manifest, judgements, fragments, locks."""
+    stem = records.name.removesuffix(".jsonl")
+    return [records, *(records.with_name(stem + end) for end in _ENDS)]
 
 
 def _beside(records: Path) -> RunFiles:
@@ -123,4 +132,4 @@ def manifest(records: Path) -> Manifest | None:
 def save(new: Manifest, path: Path) -> None:
     """Put the manifest at `path`, whole or not at all; StorageError where the disk refuses."""
     text = json.dumps(new.model_dump(mode="json"), ensure_ascii=False, allow_nan=False, indent=2)
-    writing.replace(path, text.encode("utf-8") + b"\n")
+    writing.replace(path, escaped(text + "\n"))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from evalkit.contracts import EvalRecord, Mean
 from evalkit.records import Groups, Records
@@ -33,14 +33,15 @@ class Scores(NamedTuple):
         cls, records: Sequence[EvalRecord], score: RowScore, keep: NDArray[np.bool_] | None = None
     ) -> Scores:
         """The column of a row function; a record scored None is not counted, one outside `keep` not scored."""
-        asked = [True] * len(records) if keep is None else keep
+        asked = [True] * len(records) if keep is None else _mask(keep, len(records))
         found = [score(record) if wanted else None for record, wanted in zip(records, asked, strict=True)]
         counted = np.array([value is not None for value in found], dtype=np.bool_)
         return cls(np.array([0.0 if value is None else float(value) for value in found]), counted)
 
     def where(self, keep: NDArray[np.bool_]) -> Scores:
         """The same scores, counted only where `keep` is true as well."""
-        return Scores(self.values, self.counted & keep)
+        n = len(self.values)
+        return Scores(self.values, _mask(self.counted, n) & _mask(keep, n))
 
 
 class PerSample(Mapping[str, "float | None"]):
@@ -126,14 +127,15 @@ def slice_mean(
 
     `score` is a function of one record (None: not counted) or the whole column; `where` a predicate or a
     boolean column (n,) that narrows what is counted: a record outside it is not even scored by a function. A
-    slice in which nothing counts has the mean None. ValueError for a score that is not finite, and for a
-    column of another length than the records.
+    slice in which nothing counts has the mean None. ValueError for a score that is not finite, for a column of
+    another length than the records, and for marks other than true and false, 1 and 0.
     """
     table = Records.of(records)
-    keep = np.array([where(record) for record in table], dtype=np.bool_) if callable(where) else where
+    keep = _kept(table, where)
     scores = score if isinstance(score, Scores) else Scores.of(table, score, keep)
     if keep is not None:
         scores = scores.where(keep)
+    scores = _checked(table, scores)
     return SlicedMeans(
         _mean(tally(table, scores), 0),
         SliceMeans(tally(table, scores, by="intent_l1")),
@@ -144,7 +146,7 @@ def slice_mean(
 
 def tally(records: Records, scores: Scores, *, by: str | None = None) -> Tally:
     """The sums of a score per label of the column `by`; over all records, as one slice, without it."""
-    _check(records, scores)
+    scores = _checked(records, scores)
     groups = _everything(len(records)) if by is None else records.groups(by)
     size = len(groups.labels)
     counted = scores.counted[groups.rows]
@@ -157,22 +159,45 @@ def tally(records: Records, scores: Scores, *, by: str | None = None) -> Tally:
 def counted_rows(records: Records, scores: Scores, *, by: str | None = None) -> list[NDArray[np.int64]]:
     """The rows that went into each mean of the tally with the same arguments, in the order of its labels."""
     groups = _everything(len(records)) if by is None else records.groups(by)
-    counted = scores.counted[groups.rows]
+    counted = _mask(scores.counted, len(records))[groups.rows]
     codes, rows = groups.codes[counted], groups.rows[counted]
     in_order = rows[np.argsort(codes, kind="stable")]
     ends = np.cumsum(np.bincount(codes, minlength=len(groups.labels)))
     return np.split(in_order, ends)[: len(groups.labels)]
 
 
-def _check(records: Records, scores: Scores) -> None:
+def _kept(table: Records, where: RowFilter | NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    if where is None:
+        return None
+    if callable(where):
+        return np.array([where(record) for record in table], dtype=np.bool_)
+    return _mask(where, len(table))
+
+
+def _mask(marks: ArrayLike, n: int) -> NDArray[np.bool_]:
+    """One true or false a record: as indices, 0 and 1 would pick the first two rows over and over."""
+    found = np.asarray(marks)
+    if found.shape != (n,):
+        raise ValueError(f"found marks of shape {found.shape} for {n} records, wanted one each")
+    if not n or found.dtype == np.bool_:
+        return found.astype(np.bool_, copy=False)
+    odd = [mark for mark in found.tolist() if type(mark) not in (bool, int) or mark not in (0, 1)]
+    if odd:
+        raise ValueError(f"found the mark {odd[0]!r}, wanted true or false, or 1 or 0, for each record")
+    return found.astype(np.bool_)
+
+
+def _checked(records: Records, scores: Scores) -> Scores:
     """Nothing is not zero, and it is not NaN either: one such score would hide all others."""
     if not len(records) == len(scores.values) == len(scores.counted):
         sizes = f"{len(scores.values)} scores, {len(scores.counted)} marks"
         raise ValueError(f"found {sizes} for {len(records)} records, wanted one each")
-    bad = np.flatnonzero(scores.counted & ~np.isfinite(scores.values))
+    values, counted = np.asarray(scores.values, dtype=np.float64), _mask(scores.counted, len(records))
+    bad = np.flatnonzero(counted & ~np.isfinite(values))
     if len(bad):
-        found = f"the score {scores.values[bad[0]]} of sample {records.keys[bad[0]]!r}"
+        found = f"the score {values[bad[0]]} of sample {records.keys[bad[0]]!r}"
         raise ValueError(f"found {found}, wanted a finite number, or None where it does not count")
+    return Scores(values, counted)
 
 
 def _everything(n: int) -> Groups:

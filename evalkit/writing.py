@@ -11,14 +11,17 @@ import fcntl
 import mmap
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from io import BufferedRandom
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from pydantic import BaseModel
+
 from evalkit.errors import Locked, StorageError
-from evalkit.reading import decode
+from evalkit.reading import Line, parse
 
 __all__ = ["LineFile", "folder", "lock", "mend", "replace"]
 
@@ -41,9 +44,13 @@ def replace(path: Path, data: bytes) -> None:
     """Put a file of exactly `data` at `path`: readers see the old file or the new one, never a part.
 
     Folders are made as needed, the mode of a file that was there is kept, a symbolic link stays a link
-    and its end is replaced. What a killed writer left half-done is swept away. StorageError says what the
-    disk refused; the old file is then as it was.
+    and its end is replaced. What is no file but takes bytes, a FIFO or a character device, stays what it is
+    and is written to. What a killed writer left half-done is swept away. StorageError says what the disk
+    refused, a folder at `path` among it; the old file is then as it was.
     """
+    if _is_stream(path):
+        _pass_on(path, data)
+        return
     path = path.resolve()
     folder(path.parent)
     with _storing(path):
@@ -113,16 +120,16 @@ class LineFile:
         os.close(self._descriptor)
 
 
-def mend(path: Path, *, torn: Path) -> int:
+def mend(path: Path, *, torn: Path, model: type[BaseModel]) -> int:
     """Make the file end in a whole line; how many bytes of a torn one were moved to the file `torn`.
 
-    A tail that is a whole JSON object only lacks its `\\n` and gets it; any other is a fragment.
+    A tail that holds as `model` only lacks its `\\n` and gets it; any other is a fragment.
     """
     with _storing(path), path.open("r+b") as file:
         tail = _tail(file)
         if not tail:
             return 0
-        if _is_object(tail):
+        if not isinstance(parse(path, Line(0, 0, tail, ended=False), model), list):
             file.seek(0, os.SEEK_END)
             file.write(b"\n")
             return 0
@@ -141,12 +148,30 @@ def _tail(file: BufferedRandom) -> bytes:
         return data[data.rfind(b"\n") + 1 :]
 
 
-def _is_object(tail: bytes) -> bool:
+def _is_stream(path: Path) -> bool:
+    """Whether a FIFO or a character device stands there, links followed; StorageError for other non-files.
+
+    Asked of the path as given: the link /dev/stdout ends in no path at all where output is a pipe.
+    """
     try:
-        decode(tail)
-    except ValueError:
+        mode = path.stat().st_mode
+    except OSError:
         return False
-    return True
+    if stat.S_ISREG(mode):
+        return False
+    if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
+        return True
+    found = "a folder" if stat.S_ISDIR(mode) else "neither a file nor a stream"
+    raise StorageError(f"{path}: found {found}, wanted a file to write; name another path.")
+
+
+def _pass_on(path: Path, data: bytes) -> None:
+    with _storing(path):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY)
+        try:
+            _write_all(descriptor, data)
+        finally:
+            os.close(descriptor)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -291,3 +291,33 @@ def test_results_can_be_taken_apart() -> None:
     parts = dataclasses.asdict(result)
     assert parts["overall"].n_total == 2
     assert parts["per_sample"] == {"a": 0.5, "b": None}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["answer_status", "evidence_status", "from_cache", "repeat", "rule_logic", "query", "rules_decided_by"],
+)
+def test_null_is_not_given_where_there_is_a_default(name: str) -> None:
+    plain = EvalRecord(sample_id="a")
+    told = EvalRecord.model_validate({"sample_id": "a", name: None})
+    assert getattr(told, name) == getattr(plain, name)
+    assert name not in told.model_fields_set
+
+
+def test_null_within_a_field_is_not_given_either() -> None:
+    told = EvalRecord.model_validate(
+        {
+            "sample_id": "a",
+            "query": None,
+            "question": "能退吗",
+            "dialog": [{"reply": None, "status": None}],
+            "rules": [{"type": "keyword_match", "weight": None}],
+        }
+    )
+    assert (told.query, told.dialog[0].reply, told.dialog[0].status) == ("能退吗", "", "ok")
+    assert told.rules[0].weight == 1.0
+
+
+def test_null_is_refused_where_something_is_required() -> None:
+    with pytest.raises(ValidationError):
+        EvalRecord.model_validate({"sample_id": None})

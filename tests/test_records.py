@@ -344,3 +344,23 @@ def test_every_bad_row_of_a_frame_is_named() -> None:
 def test_specs_within_a_case_are_columns_of_models() -> None:
     row = record(required_slots=[{"name": "phone"}])
     assert Records.of([row]).column("required_slots") == [(SlotSpec(name="phone"),)]
+
+
+def test_a_repeat_and_an_id_that_looks_like_one_are_two_samples(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text(
+        '{"sample_id": "a", "repeat": 1}\n{"sample_id": "a#1"}\n{"sample_id": "a#1#0"}\n', encoding="utf-8"
+    )
+    records = Records.of(path)
+    assert [(row.sample_id, row.repeat) for row in records] == [("a", 1), ("a#1", 0), ("a#1#0", 0)]
+    assert records.keys == ("a#1", "a#1#0", "a#1#0#0")
+    assert records.superseded == 0
+
+
+@given(
+    first=st.tuples(st.text("a#01", min_size=1), st.integers(0, 11)),
+    second=st.tuples(st.text("a#01", min_size=1), st.integers(0, 11)),
+)
+def test_two_samples_have_two_keys(first: tuple[str, int], second: tuple[str, int]) -> None:
+    keys = {EvalRecord(sample_id=name, repeat=n).key for name, n in (first, second)}
+    assert len(keys) == len({first, second})

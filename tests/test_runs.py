@@ -92,6 +92,10 @@ def test_plain_names_are_ids(name: str) -> None:
         pytest.param("a" * 129, id="129 characters"),
         pytest.param("a" * 300, id="300 characters"),
         pytest.param("latest", id="the word latest"),
+        pytest.param("a.judged", id="as judgements"),
+        pytest.param("a.meta", id="as a manifest"),
+        pytest.param("a.torn", id="as fragments"),
+        pytest.param("a.LOCK", id="as a lock"),
     ],
 )
 def test_other_names_are_refused(name: str, tmp_path: Path) -> None:

@@ -243,3 +243,47 @@ def test_scores_under_one_key_twice_are_one_sample_with_the_last() -> None:
     each = PerSample(["a", "a"], Scores(np.array([1.0, 2.0]), np.array([True, True])))
     assert dict(each) == {"a": 2.0}
     assert len(each) == 1
+
+
+MASKS = [
+    pytest.param(np.array([1, 0, 1]), id="integers"),
+    pytest.param(np.array([1, 0, 1], dtype=np.uint8), id="bytes"),
+    pytest.param([True, False, True], id="list"),
+    pytest.param([1, 0, 1], id="list of integers"),
+    pytest.param(np.array([True, False, True], dtype=object), id="objects"),
+]
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_marks_of_0_and_1_are_no_indices(mask: Any) -> None:
+    """1 and 2 of 0, 1, 2 are the scores of the marked rows: mean 1, not the mean of the rows 1, 0, 1."""
+    rows, values = [record(1), record(2), record(3)], np.array([0.0, 1.0, 2.0])
+    for means in (
+        slice_mean(rows, lambda row: float(row.sample_id) - 1, where=mask),
+        slice_mean(rows, Scores(values, np.ones(3, dtype=np.bool_)), where=mask),
+        slice_mean(rows, Scores(values, mask)),
+    ):
+        assert spelt(means.overall) == (1.0, 2, 3)
+        assert dict(means.per_sample) == {"1": 0.0, "2": None, "3": 2.0}
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        pytest.param(np.array([0, 2, 1]), id="indices"),
+        pytest.param(np.array([0, -1, 1]), id="negative"),
+        pytest.param(np.array([1.0, 0.0, 1.0]), id="fractions"),
+        pytest.param(["a", "", "b"], id="texts"),
+        pytest.param([True, None, False], id="null"),
+        pytest.param([True, False], id="short"),
+        pytest.param([True] * 4, id="long"),
+        pytest.param([[True, False, True]], id="two dimensions"),
+    ],
+)
+def test_marks_that_are_neither_true_nor_false_are_an_error(mask: Any) -> None:
+    rows = [record(1), record(2), record(3)]
+    for score in (lambda _: 1.0, Scores(np.ones(3), np.ones(3, dtype=np.bool_))):
+        with pytest.raises(ValueError, match="wanted"):
+            slice_mean(rows, score, where=mask)
+    with pytest.raises(ValueError, match="wanted"):
+        slice_mean(rows, Scores(np.ones(3), mask))

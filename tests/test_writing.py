@@ -15,16 +15,24 @@ from pathlib import Path
 import pytest
 
 from evalkit import writing
+from evalkit.contracts.values import Frozen
 from evalkit.errors import Locked, StorageError
 
 HOLD = """
 import sys, time
 from pathlib import Path
 from evalkit import writing
+from evalkit.contracts.values import Frozen
 with writing.lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
 """
+
+
+class Named(Frozen):
+    """The least that a record can be."""
+
+    name: str
 
 
 def mode(path: Path) -> int:
@@ -50,6 +58,41 @@ def test_replace_keeps_the_mode_and_follows_the_link(tmp_path: Path) -> None:
     writing.replace(link, b"new")
     assert link.is_symlink()
     assert (real.read_bytes(), mode(real)) == (b"new", 0o640)
+
+
+@pytest.mark.parametrize("linked", [False, True], ids=["itself", "through a link"])
+def test_replace_writes_into_a_fifo_and_leaves_it_one(tmp_path: Path, *, linked: bool) -> None:
+    fifo, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(fifo)
+    link.symlink_to(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        writing.replace(link if linked else fifo, b"verdict")
+        assert os.read(reader, 100) == b"verdict"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+    assert listing(tmp_path) == ["link", "pipe"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
+def test_replace_leaves_a_device_one(tmp_path: Path) -> None:
+    """A null device of our own: bytes go into it, and it stays."""
+    device = tmp_path / "null"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o600, os.makedev(1, 3))
+        os.close(os.open(device, os.O_WRONLY))
+    except PermissionError:
+        pytest.skip("no devices here")
+    writing.replace(device, b"verdict")
+    assert stat.S_ISCHR(device.lstat().st_mode)
+
+
+def test_replace_refuses_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "f").mkdir()
+    with pytest.raises(StorageError, match="found a folder, wanted a file"):
+        writing.replace(tmp_path / "f", b"1")
+    assert listing(tmp_path) == ["f"]
 
 
 def test_replace_leaves_nothing_beside_the_file(tmp_path: Path) -> None:
@@ -185,14 +228,15 @@ def test_a_line_file_does_not_follow_links(tmp_path: Path) -> None:
     [
         pytest.param(b"", b"", None, id="empty"),
         pytest.param(b"{}\n", b"{}\n", None, id="whole"),
-        pytest.param(b'{}\n{"a": 1}', b'{}\n{"a": 1}\n', None, id="newline missing"),
-        pytest.param(b'{"a": 1}', b'{"a": 1}\n', None, id="newline of the only line missing"),
+        pytest.param(b'{}\n{"name": "a"}', b'{}\n{"name": "a"}\n', None, id="newline missing"),
+        pytest.param(b'{"name": "a"}', b'{"name": "a"}\n', None, id="newline of the only line missing"),
         pytest.param(b'{}\n{"a": 1', b"{}\n", b'{"a": 1\n', id="fragment"),
         pytest.param(b'{"a', b"", b'{"a\n', id="fragment alone"),
         pytest.param(
             '{}\n{"问": "如'.encode()[:-1], b"{}\n", '{"问": "如'.encode()[:-1] + b"\n", id="half a character"
         ),
         pytest.param(b"{}\n\x00\x00\x00", b"{}\n", b"\x00\x00\x00\n", id="zeros after a power cut"),
+        pytest.param(b"{}\n{}", b"{}\n", b"{}\n", id="an object that is no record"),
         pytest.param(b"{}\n12", b"{}\n", b"12\n", id="JSON but no object"),
     ],
 )
@@ -201,7 +245,7 @@ def test_a_torn_tail_is_moved_aside(
 ) -> None:
     path, torn = tmp_path / "f.jsonl", tmp_path / "f.torn"
     path.write_bytes(before)
-    assert writing.mend(path, torn=torn) == (len(fragment) - 1 if fragment else 0)
+    assert writing.mend(path, torn=torn, model=Named) == (len(fragment) - 1 if fragment else 0)
     assert path.read_bytes() == after
     assert (torn.read_bytes() if torn.exists() else None) == fragment
 
@@ -210,7 +254,7 @@ def test_fragments_of_several_crashes_are_all_kept(tmp_path: Path) -> None:
     path, torn = tmp_path / "f.jsonl", tmp_path / "f.torn"
     for tail in (b"{1", b"{2"):
         path.write_bytes(b"{}\n" + tail)
-        writing.mend(path, torn=torn)
+        writing.mend(path, torn=torn, model=Named)
     assert torn.read_bytes() == b"{1\n{2\n"
 
 

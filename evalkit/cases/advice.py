@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pydantic import AliasChoices
 
 from evalkit.cases.eval_set import EvalSet
-from evalkit.cases.labels import look
+from evalkit.cases.labels import look, natural
 from evalkit.cases.near_duplicates import near_duplicates, plain
 from evalkit.contracts import Case
 from evalkit.errors import Fault
@@ -60,10 +60,18 @@ def _contradictory(given: EvalSet) -> Iterator[Fault]:
 
 
 def _rare_labels(given: EvalSet) -> Iterator[Fault]:
-    for label, places in given.places("intent_l2").items():
-        if len(places) < _FEW:
-            found = f"{label!r} {given.where(places)}"
-            yield given.fault(places[0], "intent_l2", found, f"at least {_FEW} cases a label")
+    """One line for all of them: a young eval set has dozens, which would bury the rest."""
+    rare = {label: places for label, places in given.places("intent_l2").items() if len(places) < _FEW}
+    if not rare:
+        return
+    labels = sorted(rare, key=natural)
+    found = f"{labels[0]!r} {given.where(rare[labels[0]])}"
+    if len(labels) > 1:
+        found = (
+            f"{len(labels)} labels with fewer: {', '.join(f'{each!r} {len(rare[each])}' for each in labels)}"
+        )
+    first = min(places[0] for places in rare.values())
+    yield given.fault(first, "intent_l2", found, f"at least {_FEW} cases a label")
 
 
 def _twin_labels(given: EvalSet, field: str) -> Iterator[Fault]:

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from evalkit.cases.advice import advice
 from evalkit.cases.eval_set import EvalSet
+from evalkit.cases.labels import natural
 from evalkit.cases.loading import read_cases, repeated_ids
 from evalkit.cases.requirements import breaches
 from evalkit.cases.taxonomy import Taxonomy, load_catalogue
@@ -113,7 +114,7 @@ def _summary(given: EvalSet) -> Iterator[SummaryRow]:
         counts = Counter(dict.fromkeys(given.labels(dimension), 0))
         values = [getattr(case, dimension) for case in cases]
         counts.update(_FLAGS.get(value, value) for value in values if value not in _NOTHING)
-        yield from (SummaryRow(dimension, label, counts[label]) for label in sorted(counts))
+        yield from (SummaryRow(dimension, label, counts[label]) for label in sorted(counts, key=natural))
         unlabelled = sum(value in _NOTHING for value in values)
         if unlabelled:
             yield SummaryRow(dimension, None, unlabelled)

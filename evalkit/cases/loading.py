@@ -31,7 +31,11 @@ def load_cases(path: Path) -> list[Case]:
 
 
 def read_cases(path: Path) -> Reading[Case]:
-    """The cases that hold and the faults of those that do not; NoInput where the file cannot be read."""
+    """The cases that hold and the faults of those that do not; NoInput where the file cannot be read.
+
+    A pipe is no such file: an eval set is read more than once, and its hash names the run.
+    """
+    _refuse_stream(path)
     return read_scenario(path) if path.suffix == ".json" else read(path, Case)
 
 
@@ -47,5 +51,14 @@ def repeated_ids(path: Path, reading: Reading[Case]) -> Iterator[Fault]:
 
 def sha256_of(path: Path) -> str:
     """The SHA-256 of the file's bytes, in hexadecimal digits; NoInput where it cannot be read."""
+    _refuse_stream(path)
     with opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _refuse_stream(path: Path) -> None:
+    if path.exists() and not path.is_file():
+        raise NoInput(
+            f"{path}: found a folder or a stream, wanted a regular file: an eval set is read more than once; "
+            "save it to a file first."
+        )

@@ -7,6 +7,7 @@ Errors end the process with the exit code of their kind and without a traceback.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 
@@ -80,6 +81,7 @@ def commands() -> None:
 
 def main() -> None:
     """Run the command line and end the process with the right exit code."""
+    _spell_out()
     try:
         asked = commands.main(standalone_mode=False)
     except click.ClickException as bad:
@@ -93,6 +95,13 @@ def main() -> None:
     except (EvalkitError, OSError) as error:
         _end(str(error), getattr(error, "exit_code", _IO_ERROR))
     sys.exit(asked if isinstance(asked, int) else 0)  # what a command gave to `ctx.exit`
+
+
+def _spell_out() -> None:
+    """Write what the console's encoding lacks as its escape: no result is lost to a terminal of Latin letters."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _end(message: str, code: int) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.cli.options import as_json, places, run_argument, say
+from evalkit.cli.options import apart, as_json, places, run_argument, say
 
 if TYPE_CHECKING:
     from evalkit.agreement import Rate
@@ -60,6 +60,7 @@ def certify(  # noqa: PLR0913 - one parameter an option
     from evalkit.writing import LineFile  # noqa: PLC0415
 
     path = runs.find(run, runs_dir)
+    apart({"--save": save}, [labels, *runs.family(path)])
     records = joined(Records.of(path), read_judged(judged_path(path)))
     found = examine(records, metric, read_manual(labels).get(metric, {}), pass_at=pass_at)
     if save is not None:

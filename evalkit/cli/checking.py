@@ -24,7 +24,11 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--taxonomy", type=_FILE, help="Known labels; else taxonomy.json beside the eval set.")
 @click.option("--catalogue", type=_FILE, help="Known documents; else catalogue.jsonl beside the eval set.")
 @click.option(
-    "--limit", type=int, default=100, show_default=True, help="Show at most this many of each kind."
+    "--limit",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    help="Show at most this many of each kind.",
 )
 @as_json
 @click.pass_context
@@ -59,24 +63,26 @@ def check(
 def _show(found: Check, eval_set: Path) -> None:
     from evalkit.report.text import visible  # noqa: PLC0415 - heavy imports wait for the command
 
+    _summary(found)
     for title, faults in (("error", found.faults), ("warning", found.warnings)):
         for fault in faults:
             click.echo(visible(f"{title}: {fault}"))
     hidden = found.n_faults + found.n_warnings - len(found.faults) - len(found.warnings)
     if hidden:
         click.echo(f"… and {hidden} more; --limit shows them")
-    _summary(found)
-    click.echo(f"{eval_set}: {found.n_faults} errors, {found.n_warnings} warnings")
+    click.echo(visible(f"{eval_set}") + f": {found.n_faults} errors, {found.n_warnings} warnings")
 
 
 def _summary(found: Check) -> None:
     from rich.table import Table  # noqa: PLC0415 - heavy imports wait for the command
     from rich.text import Text  # noqa: PLC0415
 
+    from evalkit.report.text import one_line  # noqa: PLC0415
+
     table = Table("dimension", "label", box=None, header_style="bold")
     table.add_column("cases", justify="right")
     for row in found.summary:
-        table.add_row(Text(row.dimension), Text(row.label or "–"), str(row.cases))
+        table.add_row(Text(row.dimension), Text(one_line(row.label or "–")), str(row.cases))
     show(table)
 
 

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import math
+
 import click
 
 __all__ = ["demo"]
 
+_PAUSE = click.FloatRange(0, 3_600_000)
+
+
+def _number(_ctx: click.Context, _option: click.Parameter, value: float | None) -> float | None:
+    """Not NaN, which is in every range."""
+    if value is not None and math.isnan(value):
+        raise click.BadParameter("found nan, wanted a number of milliseconds.")
+    return value
+
 
 @click.command()
 @click.option(
-    "--port", type=int, default=9090, show_default=True, help="Port on loopback; 0 takes a free one."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=9090,
+    show_default=True,
+    help="Port on loopback; 0 takes a free one.",
 )
 @click.option("--fault", multiple=True, metavar="NAME=VALUE", help="A known-bad behaviour; repeatable.")
-@click.option("--think-ms", type=float, help="Pause before the first text.")
-@click.option("--chunk-ms", type=float, help="Pause after each piece of text.")
+@click.option("--think-ms", type=_PAUSE, callback=_number, help="Pause before the first text.")
+@click.option("--chunk-ms", type=_PAUSE, callback=_number, help="Pause after each piece of text.")
 def demo(*, port: int, fault: tuple[str, ...], think_ms: float | None, chunk_ms: float | None) -> None:
     """Serve the embedded electronics shop on loopback, as a Ragent service.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.cli.options import as_json, run_argument, show
+from evalkit.cli.options import apart, as_json, run_argument, show
 from evalkit.cli.sides import runs_dir_option, sides
 from evalkit.errors import NoInput
 
@@ -132,13 +132,18 @@ def gate(  # noqa: PLR0913 - one parameter an option
     evalkit gate latest --baseline latest --regression intent_top1 --regression recall@5=0.02
     evalkit gate latest --policy evalkit.toml --junit gate.xml --markdown comment.md --github
     """
-    from evalkit.cli.policies import asked_policy, held  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.cli.policies import asked_policy, held, inputs  # noqa: PLC0415 - heavy imports wait
 
     asked = asked_policy(policy, thresholds=thresholds, regression=regression)
+    base = baseline or asked.baseline
+    apart(
+        {f"--{name}": outputs[name] for name in ("junit", "markdown", "gitlab")},
+        [certificates, *inputs(run, policy=policy, baseline=base, runs_dir=runs_dir)],
+    )
     verdict = held(
         run,
         policy=asked,
-        baseline=baseline or asked.baseline,
+        baseline=base,
         runs_dir=runs_dir,
         changed_set=changed_set,
         certificates=certificates,

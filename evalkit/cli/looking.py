@@ -17,7 +17,9 @@ __all__ = ["show", "worst"]
 @run_argument
 @click.option("--by", default="intent_l2", show_default=True, help="The field to slice by.")
 @click.option("--metric", default="intent_top1", show_default=True, help="The metric to rank by.")
-@click.option("--limit", type=int, default=10, show_default=True, help="How many slices to show.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="How many slices to show."
+)
 @places
 @as_json
 def worst(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evalkit.report.digest import Digest
 
 __all__ = [
+    "apart",
     "as_json",
     "by_option",
     "digest_of",
@@ -87,6 +88,16 @@ def digest_of(run: str, *, runs_dir: Path, by: Iterable[str] = (), manual: Path 
     return digest(Run(*scored(runs.find(run, runs_dir), manual=by_hand)), by=tuple(by))
 
 
+def apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) -> None:
+    """UsageError where an output, by the name of its option, would overwrite what the command reads."""
+    read = {path.resolve() for path in inputs}
+    for option, path in outputs.items():
+        if path is not None and path.resolve() in read:
+            raise UsageError(
+                f"{option}: found {path}, which this command reads; wanted another file to write."
+            )
+
+
 def target_spec(name: str, settings: Iterable[str]) -> Spec:
     """The target and its parameters from `--target NAME --set KEY=VALUE`; values are JSON, else text."""
     from evalkit.registry import Spec  # noqa: PLC0415
@@ -137,7 +148,10 @@ def _value(text: str) -> Any:
 
 def say(value: Any) -> None:
     """Print a value as JSON for a machine."""
-    click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2, default=str))
+    from evalkit.reading.encoding import escaped  # noqa: PLC0415 - heavy imports wait for the command
+
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2, default=str)
+    click.echo(escaped(text))
 
 
 def show(view: RenderableType) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from evalkit import runs
 from evalkit.cli.options import show
 from evalkit.cli.sides import sides
 from evalkit.contracts import Manifest
@@ -25,7 +26,7 @@ from evalkit.report.text import visible
 from evalkit.report.verdict import Verdict
 from evalkit.report.verdict_text import headline_view, verdict_view
 
-__all__ = ["asked_policy", "held", "held_by_rights", "show_held"]
+__all__ = ["asked_policy", "held", "held_by_rights", "inputs", "show_held"]
 
 _POLICY = Path("evalkit.toml")
 _INCOMPARABLE = ("start", "limit", "filter")
@@ -37,10 +38,8 @@ def asked_policy(path: Path | None, *, thresholds: Iterable[str], regression: It
     A baseline that the policy names stands beside its file. UsageError for a pair that cannot be read.
     """
     policy = _read(path)
-    least = {name: value for text in thresholds for name, value in _pair("--threshold", text, number).items()}
-    drops = {
-        name: value for text in regression for name, value in _pair("--regression", text, distance).items()
-    }
+    least = _pairs("--threshold", thresholds, number)
+    drops = _pairs("--regression", regression, distance)
     for name, value in least.items():
         if value is None:
             raise UsageError(f"--threshold: found {name!r}, wanted METRIC=VALUE.")
@@ -106,6 +105,14 @@ def show_held(found: Verdict | str | None, digest: Digest, *, files: Mapping[str
         show(verdict_view(verdict))
 
 
+def inputs(run: str, *, policy: Path | None, baseline: str | None, runs_dir: Path) -> list[Path]:
+    """Every file that a gate reads or that stands beside one: of the run, of its baseline, and the policy."""
+    place = runs.find(run, runs_dir)
+    base = baselines.resolve(baseline, run=place, runs_dir=runs_dir) if baseline else None
+    found = [*runs.family(place), *(runs.family(base) if base else ())]
+    return [*found, policy or _POLICY]
+
+
 def _read(path: Path | None) -> Policy:
     """The policy in that file, else in evalkit.toml, else none; its baseline stands beside the file."""
     if path is None and not _POLICY.is_file():
@@ -114,6 +121,19 @@ def _read(path: Path | None) -> Policy:
     found = read(place, needed=path is not None)
     beside = place.parent / (found.baseline or "")
     return replace(found, baseline=str(beside)) if found.baseline and beside.is_file() else found
+
+
+def _pairs(
+    option: str, texts: Iterable[str], reader: Callable[[str, float], float]
+) -> dict[str, float | None]:
+    """What an option says of each metric; UsageError where it speaks twice of one."""
+    found: dict[str, float | None] = {}
+    for text in texts:
+        for name, value in _pair(option, text, reader).items():
+            if name in found:
+                raise UsageError(f"{option} {name}: found twice, wanted once; leave one of them out.")
+            found[name] = value
+    return found
 
 
 def _pair(option: str, text: str, reader: Callable[[str, float], float]) -> dict[str, float | None]:

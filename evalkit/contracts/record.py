@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -13,9 +14,21 @@ from evalkit.contracts.observation import Observation
 from evalkit.contracts.values import Frozen, NullAsEmpty, NullAsNoKeys
 from evalkit.contracts.verdict import Judgement, Verdict
 
-__all__ = ["EvalRecord", "Manifest"]
+__all__ = ["EvalRecord", "Manifest", "sample_key"]
 
 Settings = Annotated[dict[str, JsonValue], NullAsNoKeys]
+
+
+_LIKE_A_REPEAT = re.compile(r"#[0-9]+\Z")
+
+
+def sample_key(sample_id: str, repeat: int) -> str:
+    """The pair as one text that no other pair has: `#n` after the id for the n-th repeat.
+
+    The 0-th has its `#0` only where the id itself ends like a repeat: `a#1` is the repeat 1 of `a`, `a#1#0` the
+    sample `a#1`.
+    """
+    return f"{sample_id}#{repeat}" if repeat or _LIKE_A_REPEAT.search(sample_id) else sample_id
 
 
 class EvalRecord(Observation, Case):
@@ -49,7 +62,7 @@ class EvalRecord(Observation, Case):
     @property
     def key(self) -> str:
         """The sample's identity within a run: `sample_id`, with `#n` for the n-th repeat."""
-        return f"{self.sample_id}#{self.repeat}" if self.repeat else self.sample_id
+        return sample_key(self.sample_id, self.repeat)
 
 
 class Manifest(Frozen):

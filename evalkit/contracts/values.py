@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from functools import cache
 from numbers import Integral
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic.fields import FieldInfo
 
 __all__ = ["DocId", "Frozen", "IdText", "Milliseconds", "NullAsEmpty", "NullAsNoKeys", "SampleId", "ToolCall"]
 
@@ -34,7 +37,7 @@ NullAsNoKeys = BeforeValidator(_no_keys_if_null)
 
 
 class Frozen(BaseModel):
-    """A frozen value that keeps the fields it does not know."""
+    """A frozen value that keeps the fields it does not know; null is the default of a field that has another."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -43,6 +46,33 @@ class Frozen(BaseModel):
         allow_inf_nan=False,
         use_attribute_docstrings=True,
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_not_given(cls, data: Any) -> Any:
+        """Null where the field cannot be null and has a default: the file of somebody who writes every field."""
+        if not isinstance(data, Mapping) or not any(value is None for value in data.values()):
+            return data
+        names = _with_defaults(cls)
+        return {name: value for name, value in data.items() if value is not None or name not in names}
+
+
+@cache
+def _with_defaults(model: type[BaseModel]) -> frozenset[str]:
+    """The names, aliases among them, of the fields that have a default which is neither null nor what null is read as."""
+    return frozenset(
+        name
+        for field_name, field in model.model_fields.items()
+        if not field.is_required() and not {NullAsEmpty, NullAsNoKeys} & set(field.metadata)
+        if field.get_default(call_default_factory=True, validated_data={}) is not None
+        for name in (field_name, *_aliases(field))
+    )
+
+
+def _aliases(field: FieldInfo) -> Iterator[str]:
+    alias = field.validation_alias
+    choices = alias.choices if isinstance(alias, AliasChoices) else (alias,)
+    yield from (choice for choice in choices if isinstance(choice, str))
 
 
 class ToolCall(Frozen):

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from evalkit.contracts import MetricResult
+from evalkit.contracts.record import sample_key
 from evalkit.errors import BadData, Fault, NoInput, UnknownName
 from evalkit.records import Records
 from evalkit.slices import Scores, slice_mean
@@ -95,7 +96,7 @@ def _key(row: Mapping[str, str]) -> str:
     """The sample's key; a text that a spreadsheet would run is stored with an apostrophe before it."""
     sample = row["sample_id"].removeprefix("'")
     repeat = row.get("repeat", "").strip()
-    return sample if repeat in ("", "0") else f"{sample}#{repeat}"
+    return sample_key(sample, int(repeat or 0)) if not repeat.strip("0123456789") else f"{sample}#{repeat}"
 
 
 def _score(cell: str) -> float | str | None:

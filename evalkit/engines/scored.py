@@ -63,9 +63,11 @@ def scored(
 
 
 def _only(records: Records, sample: str) -> Records:
-    if sample not in records.keys:
+    ids = tuple(records.column("sample_id"))
+    named = next((names for names in (records.keys, ids) if sample in names), None)
+    if named is None:
         raise UnknownName("sample", sample, records.keys)
-    return Records([records[records.keys.index(sample)]])
+    return Records([records[named.index(sample)]])
 
 
 def _measured(

@@ -79,7 +79,7 @@ async def judge_run(plan: JudgingPlan) -> Judging:
     budget = Budget(plan.max_calls, plan.max_cost)
     with lock(path.with_suffix(".lock")):
         if path.is_file():
-            mend(path, torn=path.with_suffix(".torn"))
+            mend(path, torn=path.with_suffix(".torn"), model=Judged)
         known = _known(read_judged(path), again=plan.retry_errors)
         with LineFile(path, new=False) as file:
             told, name = await _judged(plan, records, known=known, file=file, budget=budget)

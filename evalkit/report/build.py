@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evalkit.reading.encoding import escaped
 from evalkit.report import csv, html, markdown, parquet
 from evalkit.report.digest import Digest
 from evalkit.report.failures import as_lines
@@ -43,7 +44,7 @@ def score_run(digest: Digest, folder: Path) -> Written:
     for name, table in tables.items():
         parquet.write(table, folder / name)
     text = json.dumps(told, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
-    replace(folder / SUMMARY, text.encode("utf-8", "backslashreplace"))
+    replace(folder / SUMMARY, escaped(text))
     return Written({name: folder / name for name in [*tables, SUMMARY]}, told)
 
 

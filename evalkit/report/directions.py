@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from evalkit.contracts.record import sample_key
 from evalkit.report.gains import Gain, gain
 
 __all__ = ["ErrorDirection", "Example", "examples", "ranked_directions"]
@@ -80,7 +81,7 @@ def _of_one(
     """The directions of one right label, which stands in these rows."""
     wrong = [row for row in rows if columns[METRIC][row] == 0]
     for predicted, way in _grouped(columns["intent_pred"], wrong).items():
-        keys = map(_key, columns["sample_id"][way], columns["repeat"][way])
+        keys = map(sample_key, columns["sample_id"][way], columns["repeat"][way])
         yield ErrorDirection(
             gold=gold,
             predicted=predicted,
@@ -90,10 +91,6 @@ def _of_one(
             gain=gain(np.isin(rows, way), whole=whole, cases=columns["sample_id"][rows].astype(str)),
             examples=examples(keys, columns["query"][way]),
         )
-
-
-def _key(sample_id: str, repeat: int) -> str:
-    return f"{sample_id}#{repeat}" if repeat else sample_id
 
 
 def examples(keys: Iterable[str], queries: Iterable[str], most: int = EXAMPLES) -> tuple[Example, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.contracts import ChannelError, EvalRecord, MetricResult
+from evalkit.reading.encoding import escaped
 from evalkit.records import Records
 from evalkit.report.reasons import GATES, Check, Gate, Reason, channel_reasons, checks, empty_answer
 from evalkit.report.rule_reasons import decided, rule_reasons
@@ -107,7 +108,7 @@ def _found(record: EvalRecord, counted: list[tuple[Check, float]]) -> Iterator[R
 def as_lines(found: Failures, *, run_id: str) -> bytes:
     """The failures as JSONL, one line a failed sample: its reasons, question, answer and errors, uncut."""
     lines = (json.dumps(_line(failure, run_id), ensure_ascii=False) for failure in found.failed)
-    return "".join(_unbroken(line) + "\n" for line in lines).encode("utf-8", "backslashreplace")
+    return escaped("".join(line + "\n" for line in lines))
 
 
 def _line(failure: Failure, run_id: str) -> dict[str, Any]:
@@ -129,8 +130,3 @@ def _line(failure: Failure, run_id: str) -> dict[str, Any]:
 
 def _error(error: ChannelError | None) -> dict[str, Any] | None:
     return error.model_dump(mode="json") if error else None
-
-
-def _unbroken(line: str) -> str:
-    """The line with all that some reader takes for its end spelled out."""
-    return line.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from evalkit.contracts import Case, EvalRecord, Manifest, MetricResult
 from evalkit.errors import BadData, Fault, UsageError
 from evalkit.reading import decode
+from evalkit.reading.encoding import escaped
 from evalkit.records import Records
 from evalkit.report.tables import scores, signature
 
@@ -61,7 +62,6 @@ _GOLD = (
     "messages",
 )
 _gold = attrgetter(*_GOLD)
-_LINE_ENDS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +178,7 @@ def to_json(snap: Snapshot) -> bytes:
         "}",
     ]
     text = "\n".join(line for line in lines if line) + "\n"
-    for char, escape in _LINE_ENDS.items():
-        text = text.replace(char, escape)
-    return text.encode("utf-8", "backslashreplace")
+    return escaped(text)
 
 
 def _json(value: Any) -> str:

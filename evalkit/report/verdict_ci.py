@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 
+from evalkit.reading.encoding import escaped
 from evalkit.report.text import one_line, visible
 from evalkit.report.verdict import PASS, REGRESSION, Check, Verdict
 
@@ -54,7 +55,7 @@ def verdict_gitlab(verdict: Verdict, *, path: str = POLICY) -> bytes:
         text = f"{check.verdict}: {check.title}: {_told(check)}"
         found.append(_issue(f"evalkit-{check.name}", text, severity=level, path=path, same=check.title))
     text = json.dumps(found, ensure_ascii=False, indent=2)
-    return text.encode("utf-8", "backslashreplace") + b"\n"
+    return escaped(text + "\n")
 
 
 def _issue(name: str, text: str, *, severity: str, path: str, same: str) -> dict[str, object]:

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from evalkit.reading.encoding import escaped
 from evalkit.report.change import Change
 from evalkit.report.compare import Comparison
 from evalkit.report.policy import Policy
@@ -77,4 +78,4 @@ def _policy(policy: Policy) -> dict[str, Any]:
 
 def _encoded(value: dict[str, Any]) -> bytes:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
-    return text.encode("utf-8", "backslashreplace") + b"\n"
+    return escaped(text + "\n")

@@ -67,7 +67,7 @@ def intent_classification(
     UsageError where the taxonomy lacks the expected intent. Source: mission, rule `intent_classification`.
     """
     expected = expected_intent or case.intent_l2
-    if expected is None:
+    if not expected:
         raise UsageError(
             f"{_RULE}: found no expected_intent, and no intent_l2 in the case, wanted one of them."
         )

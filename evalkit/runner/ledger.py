@@ -88,7 +88,7 @@ class Ledger:
         It is complete once every sample left is recorded and the disk has said so.
         """
         if self.files.records.exists():
-            writing.mend(self.files.records, torn=self.files.torn)
+            writing.mend(self.files.records, torn=self.files.torn, model=EvalRecord)
         runs.save(self._now("running"), self.files.manifest)
         with writing.LineFile(self.files.records, new=not self.files.records.exists()) as self._file:
             state: Literal["complete", "interrupted"] = "interrupted"

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from evalkit import __version__
 from evalkit.contracts import Case, Manifest
+from evalkit.contracts.record import sample_key
 from evalkit.errors import NoInput, UsageError
 from evalkit.reading import encode
 
@@ -79,11 +80,7 @@ def planned(cases: Sequence[Case], repeat: int) -> list[Sample]:
     """
     if not cases:
         raise NoInput("eval set: found no case, wanted at least one.")
-    samples = [
-        Sample(case, n, f"{case.sample_id}#{n}" if n else case.sample_id)
-        for n in range(repeat)
-        for case in cases
-    ]
+    samples = [Sample(case, n, sample_key(case.sample_id, n)) for n in range(repeat) for case in cases]
     seen: set[str] = set()
     for sample in samples:
         if sample.key in seen:

@@ -437,9 +437,9 @@ def test_ten_thousand_cases_are_checked_in_seconds(held: Held) -> None:
         for n in range(10_000)
     ]
     lines[9_999]["query"] = lines[17]["query"] + "？"
-    start = time.perf_counter()
+    start = time.process_time()
     found = held(*lines)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
     assert [(fault.line, fault.found) for fault in found.warnings if fault.field == "query"] == [
         (10_000, "'9999' asking 100% like '17' in line 18")
     ]

@@ -138,6 +138,18 @@ def test_a_gate_ends_as_its_verdict_says(evalkit: Evalkit, words: list[str], cod
             ["run3", "--threshold", "intent_top1=high"], 2, "found 'high', wanted a number", id="no number"
         ),
         pytest.param(["run3", "--threshold", "intent_top1=nan"], 2, "wanted a finite number", id="nan"),
+        pytest.param(
+            ["run3", "--threshold", "intent_top1=0.9", "--threshold", "intent_top1=0.1"],
+            2,
+            "--threshold intent_top1: found twice",
+            id="threshold twice",
+        ),
+        pytest.param(
+            ["run3", "--regression", "intent_top1", "--regression", "intent_top1=0.1"],
+            2,
+            "--regression intent_top1: found twice",
+            id="regression twice",
+        ),
         pytest.param(["run3", "--regression", "intent_top1=-1"], 2, "from 0 on", id="negative"),
         pytest.param(["run3", "--policy", "nowhere.toml"], 66, "no such file", id="no policy"),
         pytest.param(["run9"], 66, "'run9'", id="no run"),
@@ -170,6 +182,38 @@ def test_every_output_carries_the_verdict_of_the_exit_code(place: Path, evalkit:
     assert suite.find(".//property[@name='verdict']").attrib["value"] == "REGRESSION"
     assert (place / "out" / "comment.md").read_text(encoding="utf-8").startswith("## ❌ REGRESSION")
     assert json.loads((place / "out" / "quality.json").read_bytes())[0]["description"] == told["headline"]
+
+
+@pytest.mark.parametrize("option", ["--junit", "--markdown", "--gitlab"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param("runs/run3.jsonl", id="records"),
+        pytest.param("runs/../runs/run3.meta.json", id="manifest"),
+        pytest.param("runs/run3.judged.jsonl", id="judgements to come"),
+        pytest.param("runs/run1.jsonl", id="baseline"),
+        pytest.param("link", id="link to the records"),
+    ],
+)
+def test_no_output_overwrites_what_a_gate_reads(
+    place: Path, evalkit: Evalkit, option: str, path: str
+) -> None:
+    (place / "link").symlink_to("runs/run3.jsonl")
+    before = {file: file.read_bytes() for file in (place / "runs").iterdir()}
+    done = evalkit("gate", "run3", "--baseline", "run1", "--threshold", "intent_top1=0.5", option, path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{option}: found {path}, which this command reads" in done.stderr
+    assert {file: file.read_bytes() for file in (place / "runs").iterdir()} == before
+
+
+@pytest.mark.parametrize("save", ["runs/run3.jsonl", "runs/run3.meta.json", "labels.csv"])
+def test_no_certificate_is_appended_to_what_it_tells_of(place: Path, evalkit: Evalkit, save: str) -> None:
+    (place / "labels.csv").write_bytes(b"sample_id,faithfulness_manual\nq1,1\n")
+    before = (place / save).read_bytes()
+    done = evalkit("certify", "run3", "--labels", "labels.csv", "--metric", "faithfulness", "--save", save)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"--save: found {save}" in done.stderr
+    assert (place / save).read_bytes() == before
 
 
 def test_an_accepted_baseline_holds_later_runs_by_the_policy(place: Path, evalkit: Evalkit) -> None:

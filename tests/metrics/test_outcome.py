@@ -358,3 +358,26 @@ def test_a_described_behaviour_is_no_task_of_the_rules() -> None:
     for record, worst, best in ((described, None, None), (hard, 0.0, 1.0)):
         found = {result.name: result.overall for result in compute([record], bounds=True)}
         assert (found["rule_pass_rate_worst"], found["rule_pass_rate_best"]) == (worst, best)
+
+
+def test_an_empty_gold_intent_is_none() -> None:
+    """As in every other metric: the empty text is no label, so that nothing is known of the intent."""
+    told = [
+        outcomes([EvalRecord(sample_id="1", intent_l2=gold, required_steps=[{"name": "查单"}])])
+        for gold in ("", None)
+    ]
+    assert [outcome.intent_passed for (outcome,) in told] == [None, None]
+
+
+def test_samples_that_share_an_id_keep_their_own_completion() -> None:
+    """One of two is done, whoever they are called: the layer's mean is the metric's."""
+    steps = [{"name": "查单", "keywords": ["查到"]}]
+    same, other = (
+        [
+            EvalRecord(sample_id=name, required_steps=steps, dialog=[{"reply": reply}])
+            for name, reply in zip(names, ("已查到。", "请稍等。"), strict=True)
+        ]
+        for names in (("1", "1"), ("1", "2"))
+    )
+    assert overall(other)["avg_completion"] == 0.5
+    assert overall(same) == overall(other)

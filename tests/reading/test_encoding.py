@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from evalkit.contracts import Case, EvalRecord, ToolCall
 from evalkit.reading import decode, encode
 from evalkit.reading.decoding import MAX_LINE_BYTES
+from evalkit.reading.encoding import escaped
 
 
 def again(record: EvalRecord) -> EvalRecord:
@@ -189,3 +190,12 @@ def test_a_line_too_long_to_be_read_is_not_written() -> None:
     assert len(encode(Case(sample_id="a", query="x" * room))) == MAX_LINE_BYTES + 1
     with pytest.raises(ValueError, match=r"found a line of 16,777,217 bytes, wanted at most 16,777,216"):
         encode(Case(sample_id="a", query="x" * (room + 1)))
+
+
+@pytest.mark.parametrize("char", ["\u2028", "\u2029", *map(chr, range(0x7F, 0xA0))], ids=ascii)
+def test_escaped_json_holds_no_line_separator_and_no_c1_control(char: str) -> None:
+    text = json.dumps({"键" + char: "退货" + char}, ensure_ascii=False)
+    raw = escaped(text)
+    assert char not in raw.decode("utf-8")
+    assert "退货" in raw.decode("utf-8")
+    assert json.loads(raw) == json.loads(text)

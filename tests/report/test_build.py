@@ -53,6 +53,16 @@ def test_summary_on_file_is_the_summary(make_digest, rich_run: list[EvalRecord],
     assert "S14_退换货咨询" in text
 
 
+def test_summary_on_file_holds_no_separator_and_no_control(make_digest, tmp_path: Path) -> None:
+    label = "S1\u2028\u2029\x85\x9b31m"
+    rows = [EvalRecord(sample_id="1", intent_l2=label, intent_pred="S2"), EvalRecord(sample_id="2")]
+    written = score_run(make_digest(rows), tmp_path)
+    text = (tmp_path / "summary.json").read_text(encoding="utf-8")
+    assert not {"\u2028", "\u2029", "\x85", "\x9b"} & set(text)
+    assert json.loads(text) == written.summary
+    assert label in {row["intent_l2"] for row in written.summary["worst_intents"]}
+
+
 def test_the_same_run_gives_the_same_bytes(make_digest, rich_run: list[EvalRecord], tmp_path: Path) -> None:
     """Worked out twice from records made twice, in two folders: no time, no path, no chance in any file."""
     for folder in ("a", "b"):

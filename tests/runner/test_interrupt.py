@@ -71,7 +71,7 @@ def found(folder: Path) -> Manifest:
 def test_the_first_interrupt_lets_those_in_flight_end(tmp_path: Path, number: signal.Signals) -> None:
     code, took = interrupted(tmp_path, [number], seconds=1.0)
     assert code == 130
-    assert took < 5
+    assert took < 9
     assert sorted(record.key for record in load(tmp_path / "r.jsonl")) == ["0", "1", "2"]
     assert (found(tmp_path).state, found(tmp_path).recorded) == ("interrupted", 3)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.jsonl", "r.meta.json"]
@@ -80,7 +80,7 @@ def test_the_first_interrupt_lets_those_in_flight_end(tmp_path: Path, number: si
 def test_the_second_interrupt_ends_at_once(tmp_path: Path) -> None:
     code, took = interrupted(tmp_path, [signal.SIGINT, signal.SIGINT], seconds=60)
     assert code == 130
-    assert took < 5
+    assert took < 9
     assert (tmp_path / "r.jsonl").read_bytes() == b""
     assert (found(tmp_path).state, found(tmp_path).recorded) == ("interrupted", 0)
 
@@ -101,7 +101,7 @@ def test_a_plain_function_that_hangs_does_not_hold_the_process(tmp_path: Path) -
 def test_the_grace_ends(tmp_path: Path) -> None:
     code, took = interrupted(tmp_path, [signal.SIGINT], seconds=60, grace_s=0.5)
     assert code == 130
-    assert 0.4 < took < 5
+    assert 0.4 < took < 9
     assert found(tmp_path).state == "interrupted"
 
 
@@ -109,7 +109,7 @@ def test_an_interrupt_does_not_wait_for_the_next_turn_of_a_slow_rate(tmp_path: P
     """The second sample is due after twenty seconds."""
     code, took = interrupted(tmp_path, [signal.SIGINT], asked=1, seconds=0.0, rate=0.05)
     assert code == 130
-    assert took < 5
+    assert took < 9
     assert found(tmp_path).recorded == 1
 
 

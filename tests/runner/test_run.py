@@ -559,11 +559,15 @@ def test_no_case_is_no_input(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    "ids", [pytest.param(["a", "a"], id="one id twice"), pytest.param(["a", "a#1"], id="an id like a repeat")]
-)
-def test_two_samples_of_one_key_are_refused(ids: list[str], tmp_path: Path) -> None:
-    twice = [Case(sample_id=name, query="q") for name in ids]
+def test_an_id_like_a_repeat_is_another_sample(tmp_path: Path) -> None:
+    cases = [Case(sample_id=name, query="q") for name in ("a", "a#1")]
+    manifest = asyncio.run(run(cases, echo, Plan(runs_dir=tmp_path, repeat=2)))
+    assert (manifest.planned, manifest.recorded, manifest.state) == (4, 4, "complete")
+    assert set(load(runs.latest(tmp_path)).keys) == {"a", "a#1", "a#1#0", "a#1#1"}
+
+
+def test_two_samples_of_one_key_are_refused(tmp_path: Path) -> None:
+    twice = [Case(sample_id="a", query="q") for _ in range(2)]
     with pytest.raises(UsageError, match="twice, wanted each once"):
         asyncio.run(run(twice, echo, Plan(runs_dir=tmp_path, repeat=2)))
 

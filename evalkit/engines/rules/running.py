@@ -41,10 +41,15 @@ def with_verdicts(records: RecordsLike) -> Records:
     What the verdicts come to is decided anew. Raises UsageError as `check_rules`.
     """
     table = Records.of(records)
-    new = [record for record in table if not record.verdicts and (record.rules or record.expectation)]
-    judged = {record.key: record for record in asyncio.run(judge_rules(new))} if new else {}
-    rows = [judged.get(record.key) or _decided(record, record.verdicts) for record in table]
+    new = [record for record in table if _is_new(record)]
+    judged = iter(asyncio.run(judge_rules(new)) if new else ())
+    rows = [next(judged) if _is_new(record) else _decided(record, record.verdicts) for record in table]
     return Records(rows, superseded=table.superseded, torn=table.torn)
+
+
+def _is_new(record: EvalRecord) -> bool:
+    """Whether there are rules to ask, and no verdict yet."""
+    return not record.verdicts and bool(record.rules or record.expectation)
 
 
 def _distinct(records: Iterable[EvalRecord]) -> list[EvalRecord]:

@@ -39,7 +39,7 @@ def canonical(kind: str, text: object, today: date | None = None) -> str | None:
     if kind not in TYPES or isinstance(text, bool) or not isinstance(text, (str, int, float)):
         return None
     said = plain(str(text)).text.strip()
-    if kind == "phone" and said.isascii() and said.isdigit():
+    if kind in ("phone", "order_id") and said.isascii() and said.isdigit():
         return said
     if kind in ("number", "money") and (bare := value(said)) is not None:
         return shown(bare)

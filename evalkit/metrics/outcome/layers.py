@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from evalkit.contracts import EvalRecord, Layer, Verdict
 from evalkit.metrics import completion
 from evalkit.records import Records
+from evalkit.slices import PerSample
 
 __all__ = ["Layers", "layers"]
 
@@ -41,7 +42,7 @@ def layers(records: Records) -> Layers:
     """Both layers of each record; unknown where the record is no task.
 
     Intent: the verdicts of the layer `intent` must all pass; without any, `intent_pred` equals `intent_l2`
-    where that is given and the evidence is ok. Completion: the weighed mean of the scores in the layer
+    where that is given, which the empty text is not, and the evidence is ok. Completion: the weighed mean of the scores in the layer
     `completion`; without any, the metric `completion`.
     """
     task = np.array([_is_task(record) for record in records], dtype=np.bool_)
@@ -71,7 +72,7 @@ def _intent(record: EvalRecord) -> tuple[float, float]:
             for holds, verdict in zip(passed, verdicts, strict=True)
         ]
         return _least(passed), _least(scores)
-    if record.intent_l2 is None or record.evidence_status != "ok":
+    if not record.intent_l2 or record.evidence_status != "ok":
         return math.nan, math.nan
     right = float(record.intent_pred == record.intent_l2)
     return right, right
@@ -85,11 +86,17 @@ def _least(values: Sequence[float]) -> float:
 def _completion(tasks: Sequence[EvalRecord]) -> list[float]:
     by_label = next(result for result in completion.compute(tasks) if result.name == "completion")
     return [
-        _mean(verdicts)
-        if (verdicts := _of(record, "completion"))
-        else _known(by_label.per_sample[record.key])
-        for record in tasks
+        _mean(verdicts) if (verdicts := _of(record, "completion")) else known
+        for record, known in zip(tasks, _column(by_label.per_sample), strict=True)
     ]
+
+
+def _column(per_sample: Mapping[str, float | None]) -> list[float]:
+    """The scores by their place, not by their key: a list of records may have a key twice."""
+    if not isinstance(per_sample, PerSample):
+        raise TypeError("wanted the scores of slice_mean")
+    values, counted = per_sample.scores
+    return [float(value) if there else math.nan for value, there in zip(values, counted, strict=True)]
 
 
 def _mean(verdicts: Sequence[Verdict]) -> float:

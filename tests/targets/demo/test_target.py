@@ -167,7 +167,7 @@ def test_a_child_says_where_it_is_in_one_line_and_soon() -> None:
     assert set(said) == {"base_url", "username", "password"}
     assert said["base_url"].startswith("http://127.0.0.1:")
     assert process.returncode == 0
-    assert took < 6  # about one second of work; the rest is for a busy machine
+    assert took < 20  # about one second of work; the rest is for a busy machine
 
 
 def test_a_child_ends_with_its_parent() -> None:
