@@ -43,7 +43,9 @@ asking_options = each(
         help="Only cases with this value; repeatable.",
     ),
     _LIST(
-        "--resume", is_flag=True, help="Go on with the run of that --run-id; asks only what has no line yet."
+        "--resume",
+        is_flag=True,
+        help="Go on with the run of that --run-id, same target and parameters; asks only what has no line yet.",
     ),
     _LIST("--retry-errors", is_flag=True, help="With --resume, ask again what failed."),
     places,

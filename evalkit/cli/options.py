@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 _PRIVATE = ("username",)
+_LOGIN = re.compile(r"://[^/\s\"@]*@")
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -121,11 +123,11 @@ def target_spec(name: str, settings: Iterable[str]) -> Spec:
 def settled(bound: Callable[..., Any]) -> dict[str, Any]:
     """Every parameter of a bound target as it will be used, but for secrets and the names of those who log in.
 
-    Values that JSON does not have are spelled out.
+    Values that JSON does not have are spelled out; a login in an address is blacked out.
     """
     parameters = inspect.signature(bound).parameters.values()
     return {
-        parameter.name: json.loads(json.dumps(parameter.default, default=str))
+        parameter.name: json.loads(_LOGIN.sub("://***@", json.dumps(parameter.default, default=str)))
         for parameter in parameters
         if parameter.kind is parameter.KEYWORD_ONLY
         and parameter.name not in _PRIVATE

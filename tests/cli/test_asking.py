@@ -159,6 +159,12 @@ def test_the_address_is_told_as_it_will_be_asked_and_nobody_who_logs_in(
     assert settled(bind("target", Spec("ragent")))["base_url"] == "http://localhost:9090/api/ragent"
 
 
+def test_a_login_in_an_address_of_an_own_target_is_not_told() -> None:
+    def own(*, where: str = "https://me:canary@host/x") -> None: ...
+
+    assert settled(own) == {"where": "https://***@host/x"}
+
+
 def test_a_function_that_hangs_ends_with_the_second_interrupt(place: Path) -> None:
     with begun(place, "run", "--target", "bots:hanging", "--run-id", "r") as child:
         try:
