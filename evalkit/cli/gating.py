@@ -81,7 +81,9 @@ def diff(  # noqa: PLR0913 - one parameter an option
 @click.command()
 @run_argument
 @click.option(
-    "--baseline", metavar="BASE", help="What to hold RUN against; without it what the policy names."
+    "--baseline",
+    metavar="BASE",
+    help="What to hold RUN against; without it what the policy names, else the baseline of its eval set.",
 )
 @click.option("--policy", type=_TO_FILE, help="File with the table [gate]; evalkit.toml where there is one.")
 @click.option(
@@ -132,10 +134,10 @@ def gate(  # noqa: PLR0913 - one parameter an option
     evalkit gate latest --baseline latest --regression intent_top1 --regression recall@5=0.02
     evalkit gate latest --policy evalkit.toml --junit gate.xml --markdown comment.md --github
     """
-    from evalkit.cli.policies import asked_policy, held, inputs  # noqa: PLC0415 - heavy imports wait
+    from evalkit.cli.policies import asked_policy, held, inputs, own_baseline  # noqa: PLC0415 - heavy imports wait
 
     asked = asked_policy(policy, thresholds=thresholds, regression=regression)
-    base = baseline or asked.baseline
+    base = baseline or asked.baseline or (own_baseline(run, runs_dir) if asked.regression else None)
     apart(
         {f"--{name}": outputs[name] for name in ("junit", "markdown", "gitlab")},
         [certificates, *inputs(run, policy=policy, baseline=base, runs_dir=runs_dir)],

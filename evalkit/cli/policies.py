@@ -26,7 +26,7 @@ from evalkit.report.text import visible
 from evalkit.report.verdict import Verdict
 from evalkit.report.verdict_text import headline_view, verdict_view
 
-__all__ = ["asked_policy", "held", "held_by_rights", "inputs", "show_held"]
+__all__ = ["asked_policy", "held", "held_by_rights", "inputs", "own_baseline", "show_held"]
 
 _POLICY = Path("evalkit.toml")
 _INCOMPARABLE = ("start", "limit", "filter")
@@ -73,6 +73,15 @@ def held(
         allow_changed_set=changed_set,
         certificates=read_certificates(certificates),
     )
+
+
+def own_baseline(run: str, runs_dir: Path) -> str | None:
+    """The accepted baseline of the run's eval set and target; null where there is none."""
+    manifest = runs.manifest(runs.find(run, runs_dir))
+    place = baselines.beside(Path(manifest.eval_set)) if manifest else None
+    if manifest is None or place is None or not place.is_file():
+        return None
+    return str(place) if baselines.load(place).target == manifest.target else None
 
 
 def held_by_rights(run: str, manifest: Manifest | None, *, runs_dir: Path) -> Verdict | str:
