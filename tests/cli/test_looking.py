@@ -76,4 +76,4 @@ def test_json_has_the_verdicts() -> None:
 def test_an_unknown_sample_is_named_beside_the_known() -> None:
     error = call("show", "r", "ugly").exception
     assert isinstance(error, UnknownName)
-    assert "Known: bad, good" in str(error)
+    assert "Known: good, bad" in str(error)
