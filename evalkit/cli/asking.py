@@ -122,9 +122,6 @@ def ask_all(
         manifest: Manifest = asyncio.run(
             run_cases(chosen, bound, promised, on_start=begin, on_record=advance)
         )
-    if manifest.state == "interrupted":
-        click.echo(f"interrupted after {manifest.recorded} of {manifest.planned}; --resume goes on", err=True)
-        raise KeyboardInterrupt
     _complete(manifest)
     return manifest
 
@@ -135,6 +132,10 @@ def _check_resume(*, run_id: str | None, resume: bool) -> None:
 
 
 def _complete(manifest: Manifest) -> None:
+    """KeyboardInterrupt for a run that a person stopped, Incomplete for one that lacks records."""
+    if manifest.state == "interrupted":
+        click.echo(f"interrupted after {manifest.recorded} of {manifest.planned}; --resume goes on", err=True)
+        raise KeyboardInterrupt
     if manifest.recorded < manifest.planned:
         raise Incomplete(
             f"run {manifest.run_id}: found {manifest.recorded} records, wanted {manifest.planned}; "

@@ -21,6 +21,7 @@ from evalkit.report.fix_first import fix_first
 from evalkit.report.fixing_text import first_view
 from evalkit.report.notes import notes
 from evalkit.report.reasons import Reason
+from evalkit.report.rich_tables import cell, table
 from evalkit.report.sample import Section, layout
 from evalkit.report.summary import state
 from evalkit.report.text import one_line, visible
@@ -49,17 +50,17 @@ def summary_view(digest: Digest, *, files: Mapping[str, Path]) -> RenderableType
 
 def worst_view(rows: Sequence[WorstRow], *, overall: Figure) -> RenderableType:
     """The slices in the given order, each with interval, count and error direction, and the overall mean."""
-    table = _table("slice", f"{overall.metric}>", "95% interval>", "counted>", "mostly taken for", "to win>")
+    found = table("slice", f"{overall.metric}>", "95% interval>", "counted>", "mostly taken for", "to win>")
     for row in rows:
-        table.add_row(*_worst_cells(row), _cell(_win(row)), style=_style(row.figure))
+        found.add_row(*_worst_cells(row), cell(_win(row)), style=_style(row.figure))
     whole = f"{overall.metric} {overall.value} overall, {overall.interval}, counted {overall.counted}"
-    return Group(table, Text(one_line(whole), "dim"))
+    return Group(found, Text(one_line(whole), "dim"))
 
 
 def sample_view(record: EvalRecord, reasons: Sequence[Reason] = ()) -> RenderableType:
     """One sample whole: why it failed, its rules, what was asked, expected and observed, and every further field."""
     sections = layout(record, reasons)
-    return Group(_cell(record.key, "bold"), *(part for section in sections for part in _section(section)))
+    return Group(cell(record.key, "bold"), *(part for section in sections for part in _section(section)))
 
 
 def _section(section: Section) -> Iterator[RenderableType]:
@@ -67,7 +68,7 @@ def _section(section: Section) -> Iterator[RenderableType]:
     grid.add_column(overflow="fold", min_width=9, max_width=18)
     grid.add_column(overflow="fold", ratio=1)
     for name, text in section.rows:
-        grid.add_row(_cell(name, "dim"), Text(visible(text)))
+        grid.add_row(cell(name, "dim"), Text(visible(text)))
     yield Text(f"\n{section.title}", "bold")
     yield Padding(grid, (0, 0, 0, 2))
 
@@ -75,7 +76,7 @@ def _section(section: Section) -> Iterator[RenderableType]:
 def _title(digest: Digest) -> Text:
     run, manifest = digest.run, digest.run.manifest
     about = [manifest.target, Path(manifest.eval_set).name] if manifest else []
-    line = _cell(run.run_id, "bold")
+    line = cell(run.run_id, "bold")
     line.append(f"\n{one_line(' · '.join([*about, f'{len(run.records)} samples', state(run)]))}\n", "dim")
     return line
 
@@ -83,11 +84,11 @@ def _title(digest: Digest) -> Text:
 def _headline(digest: Digest) -> RenderableType:
     if not digest.headline:
         return Text("No metric counted any sample: no labels, or no channel answered.\n", "yellow")
-    table = _table("metric", "mean>", "", "95% interval>", "counted>")
+    found = table("metric", "mean>", "", "95% interval>", "counted>")
     for figure in digest.headline:
-        cells = (_cell(figure.metric), Text(figure.value), _bar(figure), Text(figure.interval))
-        table.add_row(*cells, Text(figure.counted), style=_style(figure))
-    return table
+        cells = (cell(figure.metric), Text(figure.value), _bar(figure), Text(figure.interval))
+        found.add_row(*cells, Text(figure.counted), style=_style(figure))
+    return found
 
 
 def _bar(figure: Figure) -> Text:
@@ -112,7 +113,7 @@ def _facts(digest: Digest) -> RenderableType:
             parts += [f"{row['n_censored']} cut off"] if row["n_censored"] else []
             grid.add_row(Text(_TIMES[row["name"]]), Text(" · ".join(parts)))
     for channel in digest.channels:
-        grid.add_row(Text(f"{channel.name} channel"), _cell(_told(channel)))
+        grid.add_row(Text(f"{channel.name} channel"), cell(_told(channel)))
     return grid
 
 
@@ -127,11 +128,11 @@ def _worst_intents(digest: Digest) -> Iterator[RenderableType]:
     rows = digest.worst_intents
     if not rows:
         return
-    table = _table("worst intents", f"{digest.main}>", "95% interval>", "counted>", "mostly taken for")
+    found = table("worst intents", f"{digest.main}>", "95% interval>", "counted>", "mostly taken for")
     for row in rows[:WORST]:
-        table.add_row(*_worst_cells(row), style=_style(row.figure))
+        found.add_row(*_worst_cells(row), style=_style(row.figure))
     yield Text("")
-    yield table
+    yield found
     if len(rows) > WORST:
         yield Text(f"and {len(rows) - WORST} more", "dim")
 
@@ -139,13 +140,13 @@ def _worst_intents(digest: Digest) -> Iterator[RenderableType]:
 def _worst_cells(row: WorstRow) -> tuple[Text, ...]:
     figure = row.figure
     numbers = (figure.value, figure.interval, figure.counted)
-    return _cell(figure.slice), *map(Text, numbers), _way(row.direction)
+    return cell(figure.slice), *map(Text, numbers), _way(row.direction)
 
 
 def _way(way: Direction | None) -> Text:
     if way is None:
         return Text("")
-    return _cell(way.predicted or "no intent").append(f", {way.portion}", "dim")
+    return cell(way.predicted or "no intent").append(f", {way.portion}", "dim")
 
 
 def _win(row: WorstRow) -> str:
@@ -167,11 +168,11 @@ def _files(files: Mapping[str, Path]) -> RenderableType:
     folders: dict[Path, list[str]] = {}
     for name, path in files.items():
         if name == PAGE:
-            grid.add_row(Text("report"), _cell(str(path), "bold"))
+            grid.add_row(Text("report"), cell(str(path), "bold"))
         else:
             folders.setdefault(path.parent, []).append(name)
     for folder, names in folders.items():
-        grid.add_row(Text("files"), _cell(f"in {folder}/: {', '.join(names)}", "dim"))
+        grid.add_row(Text("files"), cell(f"in {folder}/: {', '.join(names)}", "dim"))
     return grid
 
 
@@ -180,24 +181,6 @@ def _grid() -> Table:
     grid.add_column(min_width=16, style="bold")
     grid.add_column(overflow="fold")
     return grid
-
-
-def _table(*names: str) -> Table:
-    """A table without lines; a name that ends in `>` heads a column of numbers."""
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for name in names:
-        number = name.endswith(">")
-        table.add_column(
-            _cell(name.removesuffix(">")),
-            justify="right" if number else "left",
-            no_wrap=number,
-            overflow="fold",
-        )
-    return table
-
-
-def _cell(text: str, style: str = "") -> Text:
-    return Text(one_line(text), style)
 
 
 def _style(figure: Figure) -> str:
