@@ -129,5 +129,7 @@ def _manifest_facts(manifest: Manifest) -> list[tuple[str, str]]:
         seconds = (manifest.finished_at - manifest.started_at).total_seconds()
         pairs.append(("took", f"{seconds:.1f} s"))
     settings = manifest.target_config | manifest.settings | manifest.selection
-    pairs += [(name, str(value)) for name, value in settings.items() if value not in (None, [], {}, "")]
+    pairs += [
+        (name, str(value)) for name, value in settings.items() if value
+    ]  # what is off or 0 was not asked
     return [*pairs, ("evalkit", manifest.evalkit_version)]
