@@ -88,8 +88,8 @@ def escaped(text: str) -> str:
 
 TABLES = """# Tables
 
-`evalkit score` writes these to `reports/<run_id>/`. The columns are the same for every run; each is described
-in its file's own metadata too. Every number of `slices.parquet` can be had again from `samples.parquet`:
+`evalkit score` writes these to `reports/<run_id>/`. The columns are the same for every run (judged
+measures add their own); each is described in its file's own metadata too. Every number of `slices.parquet` can be had again from `samples.parquet`:
 
 ```text
 samples = pandas.read_parquet("reports/RUN/samples.parquet")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,12 +35,9 @@ LAYERS = {
     "rules": 4,
     "judges": 4,
     "targets": 4,
-    "importers": 4,
     "engines": 5,
     "runner": 5,
-    "agents": 5,
     "report": 6,
-    "service": 7,
     "cli": 7,
     "__main__": 8,
 }
@@ -58,7 +56,7 @@ SAME_FLOOR = {
 }
 """The few neighbours on one floor that may look at each other, in this direction only."""
 
-CLOSED = ("metrics", "rules", "judges.measures", "targets", "importers", "engines")
+CLOSED = ("metrics", "rules", "judges.measures", "targets", "engines")
 """Folders of siblings: a file in one may not import the file beside it (a sub-package is one sibling)."""
 
 SHARED = {
@@ -122,6 +120,13 @@ def part(name: str) -> str:
 
 
 MODULES = dict(modules())
+
+
+def test_the_page_has_the_same_floors() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d) \| ((?:`\w+` ?)+)", page, re.MULTILINE)
+    told = {part: int(floor) for floor, parts in rows for part in re.findall(r"`(\w+)`", parts)}
+    assert told == {part: floor for part, floor in LAYERS.items() if part != "__main__"}
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name != "evalkit"])

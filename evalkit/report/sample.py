@@ -37,6 +37,7 @@ def layout(record: EvalRecord, reasons: Sequence[Reason] = ()) -> list[Section]:
     found = (
         ("Why it failed", ((reason.gate, reason.text) for reason in reasons)),
         ("Rules", _rules(record)),
+        ("Judged", _judged(record)),
         ("Asked", _asked(record)),
         ("Expected", _expected(record)),
         ("Observed", _observed(record)),
@@ -134,6 +135,13 @@ def _verdict(verdict: Verdict) -> str:
     return _joined((_passed(verdict.passed), score, hard, verdict.reason), " · ")
 
 
+def _judged(record: EvalRecord) -> Iterator[Row]:
+    for name, said in record.judgements.items():
+        score = "" if said.score is None else f"score {said.score:.3g}"
+        status = "" if said.status == "ok" else said.status
+        yield name, _joined((status, score, said.label or "", said.reason, said.judge), " · ")
+
+
 def _passed(passed: bool | None) -> str:  # noqa: FBT001 - a verdict's own value
     return {True: "passed", False: "failed", None: "undecided"}[passed]
 
@@ -154,6 +162,7 @@ def _channels(record: EvalRecord) -> Iterator[Row]:
         yield name, status
         yield f"{name} error", _error(error)
         yield f"{name} tries", _lines(map(_attempt, attempts)) if len(attempts) > 1 else ""
+    yield "documents from", record.evidence_source or ""
     yield "flags", _joined(record.flags)
     yield "from cache", "yes" if record.from_cache else ""
 

@@ -12,6 +12,7 @@ from rich.console import Console, RenderableType
 
 from evalkit.contracts import EvalRecord, Manifest
 from evalkit.report.digest import Digest
+from evalkit.report.sample import layout
 from evalkit.report.terminal import sample_view, summary_view, worst_view
 from evalkit.report.worst import worst
 
@@ -152,3 +153,17 @@ def test_a_sample_is_shown_whole(make_digest) -> None:
 
 def test_poor_runs_have_a_summary(make_digest) -> None:
     assert any("0 of 0 samples" in line for line in printed(summary_view(make_digest([]), files={})))
+
+
+def test_a_sample_shows_what_judges_said_and_where_its_documents_come_from() -> None:
+    record = EvalRecord.model_validate(
+        {
+            "sample_id": "1",
+            "query": "能退吗",
+            "evidence_source": "stream",
+            "judgements": {"faithfulness": {"score": 0.75, "reason": "四条里有三条有据", "judge": "m@v1"}},
+        }
+    )
+    rows = {name: text for section in layout(record) for name, text in section.rows}
+    assert rows["faithfulness"] == "score 0.75 · 四条里有三条有据 · m@v1"
+    assert rows["documents from"] == "stream"
