@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,8 @@ from evalkit.cli.options import as_json, each, places, say, settled, target_spec
 from evalkit.errors import Incomplete, UsageError
 
 if TYPE_CHECKING:
-    from evalkit.contracts import EvalRecord, Manifest
+    from evalkit.contracts import Case, EvalRecord, Manifest
+    from evalkit.runner import Plan
 
 __all__ = ["ask_all", "asking_options", "check_answers", "run"]
 
@@ -79,7 +80,7 @@ def run(*, as_json: bool, reports_dir: Path, **options: Any) -> None:  # noqa: A
     check_answers(manifest, options["runs_dir"])
 
 
-def ask_all(
+def ask_all(  # noqa: PLR0913 - one parameter an option
     *,
     eval_set: Path,
     target: str,
@@ -89,21 +90,24 @@ def ask_all(
     limit: int | None,
     keep: tuple[str, ...],
     concurrency: int,
+    by: Sequence[str] = (),
     **plan: Any,
 ) -> Manifest:
-    """Run the eval set against the target; KeyboardInterrupt where a person stopped it."""
-    import asyncio  # noqa: PLC0415 - heavy imports wait for the command
+    """Run the eval set against the target; KeyboardInterrupt where a person stopped it.
 
-    from evalkit import cases as eval_sets  # noqa: PLC0415
+    `by` names the fields that the run will be sliced by: one that no case has is refused before anything is
+    asked.
+    """
+    from evalkit import cases as eval_sets  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.engines.rules import check_rules  # noqa: PLC0415
     from evalkit.registry import bind  # noqa: PLC0415
     from evalkit.runner import Plan, select  # noqa: PLC0415
-    from evalkit.runner import run as run_cases  # noqa: PLC0415
 
     _check_resume(run_id=plan["run_id"], resume=plan["resume"])
     spec = target_spec(target, settings)
     bound = bind("target", spec, concurrency=concurrency)
     cases = eval_sets.load_cases(eval_set)
+    _check_slices(cases, by)
     chosen = select(cases, start=start, limit=limit, keep=keep)
     check_rules(chosen)
     promised = Plan(
@@ -118,12 +122,27 @@ def ask_all(
         concurrency=concurrency,
         **plan,
     )
-    with _progress() as (begin, advance):
-        manifest: Manifest = asyncio.run(
-            run_cases(chosen, bound, promised, on_start=begin, on_record=advance)
-        )
+    manifest = _watched(chosen, bound, promised)
     _complete(manifest)
     return manifest
+
+
+def _watched(cases: Sequence[Case], target: Callable[..., Any], plan: Plan) -> Manifest:
+    """The run of the cases, with a bar for whoever watches."""
+    import asyncio  # noqa: PLC0415 - heavy imports wait for the command
+
+    from evalkit.runner import run as run_cases  # noqa: PLC0415
+
+    with _progress() as (begin, advance):
+        manifest: Manifest = asyncio.run(run_cases(cases, target, plan, on_start=begin, on_record=advance))
+    return manifest
+
+
+def _check_slices(cases: Sequence[Case], by: Sequence[str]) -> None:
+    if by:
+        from evalkit.report.tables import refuse_unknown  # noqa: PLC0415 - heavy imports wait for the need
+
+        refuse_unknown(cases, by)
 
 
 def _check_resume(*, run_id: str | None, resume: bool) -> None:

@@ -38,13 +38,10 @@ def eval_(
     evalkit eval eval_sets/eval_set_v1.jsonl --target demo
     evalkit eval my_cases.jsonl --target ragent --concurrency 8 --by difficulty
     """
-    from evalkit import cases  # noqa: PLC0415 - heavy imports wait for the command
-    from evalkit.cli.policies import held_by_rights, show_held  # noqa: PLC0415
+    from evalkit.cli.policies import held_by_rights, show_held  # noqa: PLC0415 - heavy imports wait
     from evalkit.report.build import report_run, score_run  # noqa: PLC0415 - heavy imports wait
-    from evalkit.report.tables import refuse_unknown  # noqa: PLC0415
 
-    refuse_unknown(cases.load_cases(options["eval_set"]), by)
-    manifest = ask_all(runs_dir=runs_dir, **options)
+    manifest = ask_all(runs_dir=runs_dir, by=by, **options)
     run = str(runs_dir / f"{manifest.run_id}.jsonl")
     digest = digest_of(run, runs_dir=runs_dir, by=by)
     folder = reports_dir / manifest.run_id
