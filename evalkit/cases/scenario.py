@@ -10,7 +10,7 @@ from typing import Any
 from evalkit.contracts import Case
 from evalkit.errors import Fault
 from evalkit.reading import Reading, document, fit
-from evalkit.reading.files import opened
+from evalkit.reading.sources import opened
 
 __all__ = ["read_scenario"]
 

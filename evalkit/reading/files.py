@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from io import BufferedReader
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from evalkit.errors import BadData, Fault, NoInput
+from evalkit.errors import BadData, Fault
+from evalkit.reading.blocks import BOM, Line, lines
 from evalkit.reading.decoding import MAX_LINE_BYTES, decode, json_value, shown
+from evalkit.reading.sources import opened
 
-__all__ = ["Line", "Reading", "document", "fit", "lines", "opened", "parse", "read"]
+__all__ = ["Reading", "document", "fit", "parse", "read"]
 
 _ModelT = TypeVar("_ModelT", bound=BaseModel)
 _MAX_NAME = 80
@@ -24,16 +25,6 @@ _WORDS = {
     "valid dictionary": "object",
     "a object": "an object",
 }
-_BOM = b"\xef\xbb\xbf"
-
-
-class Line(NamedTuple):
-    """One line: its number from 1, the offset of its first byte, its bytes, and whether `\\n` ended it."""
-
-    number: int
-    offset: int
-    raw: bytes
-    ended: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,34 +38,6 @@ class Reading(Generic[_ModelT]):
     torn: int
 
 
-def lines(path: Path, *, max_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:
-    """The lines of the file, one at a time.
-
-    Raises NoInput where the file cannot be read, BadData at a line of more than `max_bytes`: what comes
-    after it is not read, because such a line may have no end.
-    """
-    with opened(path) as file:
-        number, offset = 0, 0
-        while raw := file.readline(max_bytes + 2):
-            number += 1
-            body = (raw.removeprefix(_BOM) if offset == 0 else raw).removesuffix(b"\n").removesuffix(b"\r")
-            if len(body) > max_bytes:
-                found = f"more than {max_bytes:,} bytes"
-                raise BadData([Fault(str(path), number, "line", found, "a shorter line; the rest is unread")])
-            yield Line(number, offset, body, raw.endswith(b"\n"))
-            offset += len(raw)
-
-
-def opened(path: Path) -> BufferedReader:
-    """The file, open for its bytes; NoInput where it cannot be."""
-    try:
-        return path.open("rb")
-    except FileNotFoundError:
-        raise NoInput(f"{path}: found no such file, wanted a file to read.") from None
-    except (OSError, ValueError) as error:
-        raise NoInput(f"{path}: cannot be read ({error}), wanted a file to read.") from None
-
-
 def document(path: Path) -> Any:
     """The JSON value that the whole file is, as strictly as a line; NoInput or BadData where it is none."""
     with opened(path) as file:
@@ -82,7 +45,7 @@ def document(path: Path) -> Any:
     if len(raw) > MAX_LINE_BYTES:
         raise BadData([Fault(str(path), 1, "file", f"more than {MAX_LINE_BYTES:,} bytes", "a smaller file")])
     try:
-        return json_value(raw.removeprefix(_BOM))
+        return json_value(raw.removeprefix(BOM))
     except ValueError as bad:
         raise BadData([Fault(str(path), 1, "file", *bad.args)]) from None
 
