@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from evalkit.contracts import EvalRecord
 from evalkit.contracts.observation import Timings, Usage
 
-__all__ = ["COLUMNS", "GIVEN", "PARTS", "SIZED", "field_of", "of_rows", "size_column"]
+__all__ = ["COLUMNS", "GIVEN", "PARTS", "SIZED", "field_of", "of_rows", "size_column", "value_of"]
 
 _TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
 _TIMED = {
@@ -96,19 +96,27 @@ COLUMNS: Mapping[str, pa.DataType] = {
 """Every column of a run, in order, by its name."""
 
 
-def of_rows(rows: Sequence[EvalRecord]) -> pa.Table:
+def of_rows(rows: Sequence[EvalRecord], columns: Mapping[str, pa.DataType] = COLUMNS) -> pa.Table:
     """The columns of records that are there as rows."""
-    return pa.table({name: pa.array([_cell(row, name) for row in rows], kind) for name, kind in COLUMNS.items()})
+    return pa.table({name: pa.array(_values(rows, name), kind) for name, kind in columns.items()})
 
 
-def _cell(row: EvalRecord, column: str) -> Any:
+def value_of(row: EvalRecord, column: str) -> Any:
+    """What a record holds in that column."""
+    (value,) = _values([row], column)
+    return value
+
+
+def _values(rows: Sequence[EvalRecord], column: str) -> list[Any]:
     if column.endswith("#"):
-        found = getattr(row, column[:-1])
-        return len(found) if isinstance(found, tuple | dict) else int(found is not None)
-    found = row
-    for part in column.split("."):
-        found = field_of(found, part)
-    return found
+        return [_size(getattr(row, column[:-1])) for row in rows]
+    field, _, part = column.partition(".")
+    found = [getattr(row, field) for row in rows]
+    return [None if one is None else getattr(one, part) for one in found] if part else found
+
+
+def _size(value: Any) -> int:
+    return len(value) if isinstance(value, tuple | dict) else int(value is not None)
 
 
 def field_of(owner: object, name: str) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalkit.contracts import EvalRecord
@@ -17,11 +17,14 @@ from evalkit.reading import decode
 from evalkit.records.fields import COLUMNS, GIVEN, PARTS, SIZED, size_column
 from evalkit.records.patterns import ANY, NULL, annotated, branches, fields_by_key, key_pattern, pattern
 
-__all__ = ["Form", "Forms", "folded", "unfolded"]
+__all__ = ["Form", "Forms", "Known", "folded", "unfolded"]
 
 _STYLES = ((", ", ": "), (",", ":"))
 _MOST_FORMS = 16
 _MOST_SHAPES = 8
+_OFTEN = 16
+_NO_TEXT = (NULL, '""')
+_NO_ITEMS = (NULL, "[]")
 _NOTHING = (NULL, r"\[\]", r"\{\}")
 """The shapes of a field that holds nothing."""
 
@@ -50,6 +53,28 @@ class _Expression(NamedTuple):
     columns: tuple[str, ...] = ()
 
 
+class Known(NamedTuple):
+    """A form to read by: `expression` matches whole lines with their ends, its groups hold the `columns`.
+
+    What a line of the form does not say is in its record as in the `sample`.
+    """
+
+    expression: re.Pattern[str]
+    columns: tuple[str, ...]
+    comma: str
+    sample: EvalRecord
+
+    def has_odd(self, rows: Sequence[Sequence[str]]) -> bool:
+        """Whether one of the rows has predictions but not the first: the models fill it in."""
+        if "intent_pred_all" not in self.columns:
+            return False
+        several = self.columns.index("intent_pred_all")
+        if "intent_pred" not in self.columns:
+            return any(row[several] not in _NO_ITEMS for row in rows)
+        first = self.columns.index("intent_pred")
+        return any(row[first] in _NO_TEXT and row[several] not in _NO_ITEMS for row in rows)
+
+
 class _Slot:
     """One key of a form: the shapes that its values were seen in."""
 
@@ -60,8 +85,10 @@ class _Slot:
         self._kind = annotated(known[1]) if known else ANY
         self._default = known[1].get_default(call_default_factory=True) if known else None
         self._shapes: dict[_Expression, None] = {}
+        self._same: str | None = None
+        self._lessons = 0
 
-    def shape(self, value: Any) -> _Expression | None:
+    def _shape(self, value: Any) -> _Expression | None:
         """What values like this one look like; None where that cannot be said."""
         comma, colon = self._style
         if value is None:  # elsewhere null stands for a default that no column would show
@@ -74,17 +101,31 @@ class _Slot:
         source = pattern(self._kind, value, comma=comma, colon=colon)
         return _Expression(source) if source else None
 
-    def takes(self, shape: _Expression) -> bool:
-        """Whether there was room for one more shape; false where the field shows too many."""
+    def takes(self, value: Any) -> bool:
+        """Whether values like this one are of the slot from now on; false where that cannot be said.
+
+        One that has parts with columns of their own looks the same always.
+        """
+        shape = self._shape(value)
+        if shape is None:
+            return False
         if shape not in self._shapes:
             parted = [known for known in self._shapes if known.columns]
             if len(self._shapes) >= _MOST_SHAPES or (shape.columns and parted):
                 return False
             self._shapes[shape] = None
+        text = _written(value, self._style)
+        self._same = text if not self._lessons or text == self._same else None
+        self._lessons += 1
         return True
 
     def expression(self, wanted: Mapping[str, Any]) -> _Expression:
-        """All that was seen, with groups for the columns that are wanted."""
+        """All that was seen, with groups for the columns that are wanted.
+
+        What was the same again and again is taken for the only value, until a line says otherwise.
+        """
+        if self._same and self._lessons >= _OFTEN and "\\" not in self._same:
+            return _Expression(re.escape(self._same))
         empty = [shape.source for shape in self._shapes if shape.source in _NOTHING]
         full = [shape.source for shape in self._shapes if shape.source not in _NOTHING]
         columns = tuple(column for shape in self._shapes for column in shape.columns)
@@ -131,19 +172,15 @@ class Form:
 
     def teach(self, value: Mapping[str, Any]) -> bool:
         """Take in the values of a line with these keys; false where they do not go together with the others."""
-        shapes = [slot.shape(item) for slot, item in zip(self._slots, value.values(), strict=True)]
-        taken = [
-            shape is not None and slot.takes(shape) for slot, shape in zip(self._slots, shapes, strict=True)
-        ]
-        return all(taken)
+        return all([slot.takes(item) for slot, item in zip(self._slots, value.values(), strict=True)])
 
-    def compiled(self, wanted: Mapping[str, Any]) -> tuple[re.Pattern[str], tuple[str, ...]]:
-        """The expression that matches a whole line, its end included, and the columns of its groups."""
+    def compiled(self, wanted: Mapping[str, Any]) -> Known:
+        """The form as it is known by now, with groups for the columns that are wanted."""
         comma, colon = self._style
         parts = [(slot.key, slot.expression(wanted)) for slot in self._slots]
         source = comma.join(key_pattern(key, colon) + expression.source for key, expression in parts)
         columns = tuple(column for _, expression in parts for column in expression.columns)
-        return re.compile(r"^\{" + source + r"\}\n", re.MULTILINE), columns
+        return Known(re.compile(r"^\{" + source + r"\}\n", re.MULTILINE), columns, comma, self.sample)
 
 
 class Forms:
@@ -153,9 +190,9 @@ class Forms:
         """No form is known yet; `wanted` are the columns that are to be read."""
         self._wanted = wanted
         self._forms: dict[tuple[Any, ...], Form] = {}
-        self.known: list[tuple[re.Pattern[str], tuple[str, ...], Form]] = []
+        self.known: list[Known] = []
 
-    def learn(self, lines: Sequence[tuple[bytes, EvalRecord]]) -> None:
+    def learn(self, lines: Iterable[tuple[bytes, EvalRecord]]) -> None:
         """Take in lines that were accepted as these records."""
         for raw, record in lines:
             value = decode(raw)
@@ -167,7 +204,7 @@ class Forms:
                 self._forms[key] = Form(value, record, style)
             if key in self._forms:
                 self._forms[key].teach(value)
-        self.known = [(*form.compiled(self._wanted), form) for form in self._forms.values()]
+        self.known = [form.compiled(self._wanted) for form in self._forms.values()]
 
     def prefer(self, place: int) -> None:
         """Let the form at that place be the first."""

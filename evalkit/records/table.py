@@ -13,25 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from evalkit.contracts import EvalRecord, Observation
+from evalkit.contracts import EvalRecord
 from evalkit.errors import BadData, Fault, NoInput
 from evalkit.reading import fit, read
+from evalkit.records.asked import asked
 from evalkit.records.columns import Codes, Groups, Lists, grouped, locked
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Records", "RecordsLike", "asked", "load"]
+__all__ = ["Records", "RecordsLike", "load"]
 
 RecordsLike: TypeAlias = "Records | Sequence[EvalRecord] | str | PathLike[str] | pd.DataFrame"
-
-_EVIDENCE_FIELDS = {
-    name
-    for name in (*Observation.model_fields, "retrieved_doc_ids_raw")
-    if name.startswith(("evidence_", "intent_pred", "retrieved_", "sub_questions"))
-}
-_ANSWER_FIELDS = set(Observation.model_fields) - _EVIDENCE_FIELDS - {"trace_ids", "from_cache", "flags"}
-
 
 class Records(Sequence[EvalRecord]):
     """A run, by row and by column; make one with `Records.of`."""
@@ -145,16 +138,6 @@ def load(path: str | PathLike[str]) -> Records:
         raise NoInput(f"{path}: found no record, wanted at least one line.")
     rows = _newest([asked(record, record.model_fields_set) for record in reading.items])
     return Records(rows, superseded=len(reading.items) - len(rows), torn=reading.torn)
-
-
-def asked(record: EvalRecord, given: set[str]) -> EvalRecord:
-    """The record with the channels that no field in `given` speaks of marked as never asked."""
-    skipped: dict[str, str] = {}
-    if not given & _ANSWER_FIELDS:
-        skipped["answer_status"] = "skipped"
-    if not given & _EVIDENCE_FIELDS:
-        skipped["evidence_status"] = "skipped"
-    return record.model_copy(update=skipped) if skipped else record
 
 
 def _newest(rows: Iterable[EvalRecord]) -> list[EvalRecord]:

@@ -1,0 +1,98 @@
+"""What the groups of a form hold, as columns: JSON texts to Arrow arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalkit.contracts import EvalRecord
+from evalkit.records.fields import COLUMNS, value_of
+from evalkit.records.forms import unfolded
+
+__all__ = ["column_of", "constant"]
+
+_NULL = "null"
+_TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
+_NOTHING = pa.array(["", _NULL])
+_NEVER_NULL = {
+    name
+    for name, field in EvalRecord.model_fields.items()
+    if name in COLUMNS and field.get_default(call_default_factory=True) is not None
+}
+"""Columns of fields that read null as empty."""
+
+
+def column_of(name: str, cells: Sequence[str], *, comma: str, is_folded: bool) -> pa.Array[Any]:
+    """The column whose cells are JSON texts, `is_folded` where escapes in them may be; "" is null.
+
+    `comma` is what stands between the items of lists. Of a number of items "" says that there are some,
+    whatever stands in its place that there are none.
+    """
+    if _is_constant(cells):
+        one = _column(name, cells[:1], comma=comma, is_folded=is_folded)
+        return one.take(pa.array(np.zeros(len(cells), dtype=np.int32)))
+    return _column(name, cells, comma=comma, is_folded=is_folded)
+
+
+def _is_constant(cells: Sequence[str]) -> bool:
+    """Whether all cells are the same; a look at the last tells most that are not."""
+    return len(cells) > 1 and cells[0] == cells[-1] and cells.count(cells[0]) == len(cells)
+
+
+def _column(name: str, cells: Sequence[str], *, comma: str, is_folded: bool) -> pa.Array[Any]:
+    kind = COLUMNS[name]
+    if name.endswith("#"):
+        return pa.array([int(not text) for text in cells], kind)
+    texts = pa.array(cells, _TEXT)
+    if is_folded and kind in (_TEXT, _TEXTS) and pc.any(pc.match_substring(texts, "\x01")).as_py():
+        return pa.array([_parsed(name, text) for text in cells], kind)
+    if kind == _TEXT:
+        return _where(_is_given(texts), _sliced(texts, 1))
+    if kind == _TEXTS:
+        return _lists(name, texts, f'"{comma}"')
+    return pc.cast(_where(_is_given(texts), texts), kind)
+
+
+def _parsed(name: str, text: str) -> Any:
+    """A cell by itself, escapes and all."""
+    value = json.loads(unfolded(text)) if text else None
+    return [] if value is None and name in _NEVER_NULL else value
+
+
+def _is_given(texts: pa.Array[Any]) -> pa.Array[Any]:
+    return pc.invert(pc.is_in(texts, _NOTHING))
+
+
+def _where(given: pa.Array[Any], values: pa.Array[Any]) -> pa.Array[Any]:
+    return pc.if_else(given, values, pa.scalar(None, values.type))
+
+
+def _sliced(texts: pa.Array[Any], n: int) -> pa.Array[Any]:
+    """Without `n` characters, each of one byte, at both ends."""
+    return pc.binary_slice(texts.cast(pa.binary()), n, -n).cast(_TEXT)
+
+
+def _lists(name: str, texts: pa.Array[Any], between: str) -> pa.Array[Any]:
+    """Lists of texts, cut at what stands between their items."""
+    missing = pc.equal(texts, _NULL)
+    if pc.any(pc.and_not(pc.match_substring(texts, _NULL), missing)).as_py():
+        return pa.array([_parsed(name, text) for text in texts.to_pylist()], _TEXTS)
+    cut = pc.split_pattern(_sliced(texts, 2), between)
+    empty = np.asarray(pc.or_(missing, pc.equal(texts, "[]")))
+    sizes = np.where(empty, 0, np.asarray(pc.list_value_length(cut)))
+    offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
+    items = cut.flatten().filter(pa.array(np.repeat(~empty, np.asarray(pc.list_value_length(cut)))))
+    nothing = None if name in _NEVER_NULL else missing
+    return pa.ListArray.from_arrays(pa.array(offsets), items, mask=nothing)
+
+
+def constant(name: str, record: EvalRecord, n: int) -> pa.Array[Any]:
+    """The column of `n` records that all hold what this one does."""
+    one = pa.array([value_of(record, name)], COLUMNS[name])
+    return one.take(pa.array(np.zeros(n, dtype=np.int32)))
+
