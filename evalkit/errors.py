@@ -82,30 +82,34 @@ class Incomplete(EvalkitError):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong in one line of a file: where it is, what was found, what was wanted."""
+    """One thing wrong in one line of a file: where it is, what was found, what was wanted.
+
+    `column` counts characters from 1 where the fault has such a place; elsewhere the field says it.
+    """
 
     path: str
     line: int
     field: str
     found: str
     wanted: str
+    column: int | None = None
 
     def __str__(self) -> str:
-        place = f"{self.path}:{self.line}"
+        place = ":".join(str(part) for part in (self.path, self.line, self.column) if part is not None)
         return f"{place}: {self.field}: found {self.found}, wanted {self.wanted}"
 
 
 class BadData(EvalkitError):
-    """Lines of a file do not hold; `faults` has each one, the message the first of them."""
+    """Lines of a file do not hold; `faults` has each one, the message the first of them and the count."""
 
     exit_code = 65
-    shown = 20
+    shown = 100
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self.faults = tuple(faults)
         lines = [str(fault) for fault in self.faults[: self.shown]]
         if len(self.faults) > self.shown:
-            lines.append(f"… and {len(self.faults) - self.shown} more")
+            lines.append(f"… and {len(self.faults) - self.shown:,} more")
         super().__init__("\n".join(lines))
 
     def __reduce__(self) -> tuple[type[BadData], tuple[tuple[Fault, ...]]]:

@@ -7,14 +7,19 @@ or does not fit the model, is a `Fault` with its file, line and field.
 from __future__ import annotations
 
 from evalkit.reading.blocks import Block, Line, blocks, lines
-from evalkit.reading.decoding import decode
+from evalkit.reading.decoding import Refusal, decode
 from evalkit.reading.encoding import encode
-from evalkit.reading.files import Reading, document, fit, parse, read
+from evalkit.reading.files import Reading, Reject, document, fit, parse, read
+from evalkit.reading.intake import Intake, LineCounts
 
 __all__ = [
     "Block",
+    "Intake",
     "Line",
+    "LineCounts",
     "Reading",
+    "Refusal",
+    "Reject",
     "blocks",
     "decode",
     "document",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import re
+import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -64,10 +65,17 @@ def kind_of(path: Path) -> _Kind:
 
     NoInput where it cannot be read.
     """
-    if path.exists() and not path.is_file():
+    if _is_stream(path):
         return "lines"
     with opened(path) as file:
         return _kind(file)
+
+
+def _is_stream(path: Path) -> bool:
+    try:
+        return not stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 @contextmanager
@@ -121,20 +129,28 @@ class _Decoded(io.RawIOBase):
         self._counted = _Counted(file)
         self._read = _reader(kind, self._counted)
         self._bytes, self._lines = 0, 1
+        self._left = b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # any buffer is one
+        self._left = self._left or self._piece()
+        size = min(len(buffer), len(self._left))
+        buffer[:size] = self._left[:size]
+        self._left = self._left[size:]
+        return size
+
+    def _piece(self) -> bytes:
+        """The next bytes, always as many at a time: how far a broken file goes is no matter of who reads it."""
         try:
-            piece = self._read(min(len(buffer), _PIECE))
+            piece = self._read(_PIECE)
         except (EOFError, OSError, zlib.error) as error:
             raise self._fault(self._broken(error), "a whole file; what comes after is unread") from None
         self._bytes += len(piece)
         self._hold()
         self._lines += piece.count(b"\n")
-        buffer[: len(piece)] = piece
-        return len(piece)
+        return piece
 
     def _broken(self, error: Exception) -> str:
         cut = isinstance(error, EOFError) or "truncated" in str(error).lower()

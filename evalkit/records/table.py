@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from evalkit.contracts import EvalRecord
-from evalkit.errors import BadData, Fault, NoInput
-from evalkit.reading import fit, read
+from evalkit.errors import BadData, Fault
+from evalkit.reading import Intake, fit
 from evalkit.records.asked import asked
 from evalkit.records.columns import Codes, Groups, Lists, grouped, locked
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Records", "RecordsLike", "load"]
 
 RecordsLike: TypeAlias = "Records | Sequence[EvalRecord] | str | PathLike[str] | pd.DataFrame"
+
 
 class Records(Sequence[EvalRecord]):
     """A run, by row and by column; make one with `Records.of`."""
@@ -123,20 +124,17 @@ class Records(Sequence[EvalRecord]):
         return Lists(offsets, codes, np.array([value is None for value in values], dtype=np.bool_))
 
 
-def load(path: str | PathLike[str]) -> Records:
-    """The records of a run's JSONL file, ours or one written by others with only the fields it has.
+def load(path: str | PathLike[str], *, intake: Intake | None = None) -> Records:
+    """The records of a run's file, ours or one written by others with only the fields it has.
 
+    The file is JSONL, also out of gzip or zstd, or Parquet or Arrow, of which every column counts as mentioned.
     A torn last line is left out and counted in `torn`. Where a sample stands twice, the newest whose
     answer is ok (else the newest) is kept, the others are counted in `superseded`. A line that mentions
     no field of a channel and no status of it has that channel `skipped`: it was never asked.
-    Raises NoInput, or BadData naming every bad line.
+    Raises NoInput, or BadData naming every bad line, unless the `intake` rejects them; it then has the counts.
     """
-    reading = read(Path(path), EvalRecord, torn_tail=True)
-    if reading.faults:
-        raise BadData(reading.faults)
-    if not reading.items:
-        raise NoInput(f"{path}: found no record, wanted at least one line.")
-    rows = _newest([asked(record, record.model_fields_set) for record in reading.items])
+    reading = (intake or Intake()).read(Path(path), EvalRecord, torn_tail=True)
+    rows = _newest([asked(record, record.model_fields_set | reading.columns) for record in reading.items])
     return Records(rows, superseded=len(reading.items) - len(rows), torn=reading.torn)
 
 

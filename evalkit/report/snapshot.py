@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from evalkit.contracts import Case, EvalRecord, Manifest, MetricResult
 from evalkit.errors import BadData, Fault, UsageError
-from evalkit.reading import decode
+from evalkit.reading import Refusal, decode
 from evalkit.reading.encoding import escaped
 from evalkit.records import Records
 from evalkit.report.tables import scores, signature
@@ -209,8 +209,8 @@ def from_json(raw: bytes, *, path: str = "baseline") -> Snapshot:
     """The snapshot that `to_json` wrote; BadData says what in `path` does not hold."""
     try:
         found = decode(raw)
-    except ValueError as error:
-        raise BadData([Fault(path, 1, "file", *map(str, error.args))]) from None
+    except Refusal as bad:
+        raise BadData([bad.fault(path, "file")]) from None
     if found.get("format") != FORMAT:
         raise BadData([Fault(path, 1, "format", repr(found.get("format")), repr(FORMAT))])
     try:

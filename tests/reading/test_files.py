@@ -38,7 +38,7 @@ def test_faults_name_file_line_field_finding_and_wish(file: Path) -> None:
     )
     shown = [str(fault).removeprefix(f"{file}:") for fault in read(file, Case).faults]
     assert shown == [
-        "2: line: found Expecting property name enclosed in double quotes at column 2, wanted one JSON object",
+        "2:2: line: found Expecting property name enclosed in double quotes, wanted one JSON object",
         "3: sample_id: found nothing, wanted a value",
         "4: requires_rag: found 'maybe', wanted a valid boolean, unable to interpret input",
         "4: tags: found 'vip', wanted a list",
@@ -241,9 +241,9 @@ def test_a_document_is_one_json_value(file: Path) -> None:
 @pytest.mark.parametrize(
     ("raw", "found"),
     [
-        pytest.param(b"[1] [2]", "Extra data at column 5", id="two values"),
+        pytest.param(b"[1] [2]", "Extra data", id="two values"),
         pytest.param(b'{"a":1,"a":2}', "the key 'a' twice", id="duplicate key"),
-        pytest.param(b"", "Expecting value at column 1", id="empty"),
+        pytest.param(b"", "Expecting value", id="empty"),
         pytest.param(b" " * (16 * 2**20 + 1), "more than 16,777,216 bytes", id="too long"),
     ],
 )
