@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["UNIT", "Cells", "rounded", "squares", "totals"]
+__all__ = ["BITS_BELOW", "Cells", "rounded", "squares", "totals"]
 
 Floats = NDArray[np.float64]
 
-UNIT = -1074
-"""The exponent of the unit: the smallest float above 0 is 2 ** -1074."""
+BITS_BELOW = 1074
+"""How far below 1 the unit is: the smallest float above 0 is 2 ** -1074."""
 
 _EXACT_BITS = 53
 
@@ -59,29 +59,29 @@ class Cells(NamedTuple):
 
 
 def totals(values: Floats, cells: Cells) -> list[int]:
-    """The exact sums of finite `values` in units of 2 ** UNIT, one for each of `cells.size`."""
+    """The exact sums of finite `values` in units of 2 ** -BITS_BELOW, one for each of `cells.size`."""
     found = [0] * cells.size
     for exponent, piece in _pieces(values, cells.spare_bits()):
-        found = _added(found, cells.sums(piece), exponent - UNIT)
+        found = _added(found, cells.sums(piece), exponent + BITS_BELOW)
     return found
 
 
 def squares(values: Floats, cells: Cells) -> list[int]:
-    """The exact sums of their squares in units of 2 ** (2 * UNIT)."""
+    """The exact sums of their squares in units of 2 ** (-2 * BITS_BELOW)."""
     pieces = list(_pieces(values, cells.spare_bits() // 2))
     found = [0] * cells.size
     for exponent, piece in pieces:
         for other, another in pieces:
-            found = _added(found, cells.sums(piece * another), exponent + other - 2 * UNIT)
+            found = _added(found, cells.sums(piece * another), exponent + other + 2 * BITS_BELOW)
     return found
 
 
 def rounded(sums: Sequence[int], divisors: Sequence[int] | None = None) -> Floats:
-    """The floats nearest to sums in units of 2 ** UNIT; those of `sums / divisors` where these are given.
+    """The floats nearest to sums in units of 2 ** -BITS_BELOW; those of `sums / divisors` where these are given.
 
     OverflowError for a sum that is larger than any float.
     """
-    units = [1 << -UNIT] * len(sums) if divisors is None else divisors
+    units = [1 << BITS_BELOW] * len(sums) if divisors is None else divisors
     found = (total / unit if total else 0.0 for total, unit in zip(sums, units, strict=True))
     return np.fromiter(found, dtype=np.float64, count=len(sums))
 
@@ -90,7 +90,7 @@ def _pieces(values: Floats, width: int) -> Iterator[tuple[int, Floats]]:
     """The values cut into whole numbers of at most `width` bits: they are the sum of piece * 2 ** exponent."""
     rest = np.array(values, dtype=np.float64)
     while top := float(np.abs(rest).max(initial=0.0)):
-        exponent = max(int(np.frexp(top)[1]) - width, UNIT)
+        exponent = max(int(np.frexp(top)[1]) - width, -BITS_BELOW)
         piece = np.trunc(np.ldexp(rest, -exponent))
         yield exponent, piece
         rest -= np.ldexp(piece, exponent)

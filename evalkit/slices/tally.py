@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.records import Groups, Records
-from evalkit.slices.exact import UNIT, Cells, rounded, squares, totals
+from evalkit.slices.exact import BITS_BELOW, Cells, rounded, squares, totals
 from evalkit.slices.scores import Scores, checked, marked
 
 __all__ = ["Tally", "counted_rows", "tally"]
@@ -55,7 +55,7 @@ class Tally:
         counts = [max(n, 1) for n in self.n_counted.tolist()]
         parts = zip(counts, self.squares, self.sums, strict=True)
         exact = [n * squared - total * total for n, squared, total in parts]
-        return rounded(exact, [n << (-2 * UNIT) for n in counts])
+        return rounded(exact, [n << (2 * BITS_BELOW) for n in counts])
 
     def plus(self, other: Tally) -> Tally:
         """Both together: as if the records of both had been one batch, under the labels of either."""
