@@ -95,8 +95,9 @@ def _column(per_sample: Mapping[str, float | None]) -> list[float]:
     """The scores by their place, not by their key: a list of records may have a key twice."""
     if not isinstance(per_sample, PerSample):
         raise TypeError("wanted the scores of slice_mean")
-    values, counted = per_sample.scores
-    return [float(value) if there else math.nan for value, there in zip(values, counted, strict=True)]
+    scores = per_sample.scores
+    found: list[float] = np.where(scores.counted, scores.values, np.nan).tolist()
+    return found
 
 
 def _mean(verdicts: Sequence[Verdict]) -> float:
