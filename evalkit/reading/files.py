@@ -16,7 +16,7 @@ from evalkit.reading.columnar import Row, columns_of, is_table, rows
 from evalkit.reading.decoding import MAX_LINE_BYTES, Refusal, decode, json_value, shown
 from evalkit.reading.sources import opened
 
-__all__ = ["Reading", "Reject", "document", "fit", "parse", "read"]
+__all__ = ["Reading", "Reject", "document", "fit", "parse", "read", "take_line"]
 
 _ModelT = TypeVar("_ModelT", bound=BaseModel)
 _MAX_NAME = 80
@@ -140,14 +140,14 @@ def read(
                 _take_row(reading, path, row, model, rejecting=rejecting)
         else:
             for line in lines(path, max_bytes=max_line_bytes):
-                _take_line(reading, path, line, model, torn_tail=torn_tail, rejecting=rejecting)
+                take_line(reading, path, line, model, torn_tail=torn_tail, rejecting=rejecting)
     except BadData as end:
         reading.faults.extend(end.faults)
         reading.whole = False
     return reading
 
 
-def _take_line(
+def take_line(
     reading: Reading[_ModelT],
     path: Path,
     line: Line,
@@ -156,6 +156,7 @@ def _take_line(
     torn_tail: bool,
     rejecting: bool,
 ) -> None:
+    """Put one more line of the file to what was read of it: an item, blank, torn or bad, as `read` says."""
     if not line.raw.strip():
         reading.blank += 1
         return

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
@@ -54,15 +54,19 @@ class Intake:
         could not be read to its end: what was not read is not rejected. NoInput where no line is good.
         """
         reading = read(path, model, torn_tail=torn_tail, rejecting=self.reject)
+        self.settle(path, reading, ok=len(reading.items))
+        return reading
+
+    def settle(self, path: Path, reading: Reading[Any], *, ok: int) -> None:
+        """What comes of a file that was read, `ok` of whose lines are good; raises as `read`."""
         kept = self.reject and reading.whole and (self.limit is None or len(reading.rejects) <= self.limit)
         if reading.faults and not kept:
             raise BadData(reading.faults)
         self.rejected = reading.rejects
-        counts = (len(reading.items), len(reading.rejects), reading.blank, reading.torn)
+        counts = (ok, len(reading.rejects), reading.blank, reading.torn)
         self.counts = LineCounts(sum(counts), *counts)
-        if not reading.items:
+        if not ok:
             raise NoInput(self._nothing(path))
-        return reading
 
     def _nothing(self, path: Path) -> str:
         told = f"{path}: found no record, wanted at least one line; {self.counts}."

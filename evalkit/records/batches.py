@@ -17,14 +17,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from evalkit.contracts import EvalRecord
-from evalkit.errors import BadData, Fault
-from evalkit.reading import Block, Line, blocks, parse
+from evalkit.errors import BadData
+from evalkit.reading import Block, Line, Reading, blocks
+from evalkit.reading.files import take_line
 from evalkit.records.cells import column_of, constant
 from evalkit.records.fields import COLUMNS, of_rows
 from evalkit.records.forms import Forms, Known, folded
+from evalkit.records.places import Places
 from evalkit.records.asked import asked
 
-__all__ = ["Batch", "Places", "batches"]
+__all__ = ["Batch", "batches"]
 
 _LEARN_BYTES = 1 << 20
 """How much is read by the models before they teach the forms: learning takes as long as that."""
@@ -34,58 +36,55 @@ _SPACE = ord(" ")
 _BOM = b"\xef\xbb\xbf"
 
 
-class Places(NamedTuple):
-    """Where records stand: `numbers` of their lines from 1, `offsets` and `sizes` of their bytes; (n,) each."""
-
-    numbers: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Some lines of a file: the records among them as columns, and what became of the other lines."""
+class Batch(NamedTuple):
+    """Some lines of a file: the records among them as columns, and where they stand."""
 
     columns: pa.Table
     places: Places
-    faults: list[Fault] = field(default_factory=list)
-    blank: int = 0
-    torn: int = 0
-
-
-def batches(
-    path: Path, *, columns: Mapping[str, pa.DataType] = COLUMNS, torn_tail: bool = False
-) -> Iterator[Batch]:
-    """The records of a file, a batch at a time, in the order of their lines; `columns` are the wanted ones.
-
-    Lines are records, faults, blank or torn, as `reading.read` says. Raises NoInput where there is no file; a
-    line without end is the last fault.
-    """
-    reader = _Reader(path, columns, torn_tail=torn_tail)
-    try:
-        for block in blocks(path):
-            yield reader.whole(block) or reader.mixed(block)
-    except BadData as endless:
-        nowhere = np.zeros(0, dtype=np.int64)
-        yield Batch(of_rows([], columns), Places(nowhere, nowhere, nowhere), faults=list(endless.faults))
 
 
 @dataclass(slots=True)
 class _Seen:
-    """What the lines of one block turned out to be."""
+    """What the lines of one block turned out to be: of a known form, or records that the models made."""
 
     by_form: dict[int, list[tuple[Line, Sequence[str]]]] = field(default_factory=lambda: defaultdict(list))
     records: list[tuple[Line, EvalRecord]] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
-    blank: int = 0
-    torn: int = 0
+
+
+def batches(
+    path: Path,
+    reading: Reading[EvalRecord],
+    *,
+    columns: Mapping[str, pa.DataType] = COLUMNS,
+    rejecting: bool = False,
+) -> Iterator[Batch]:
+    """The records of a file of lines, a batch at a time, in the order of their lines.
+
+    `columns` are the wanted ones. What is no record is put into `reading`, as by `reading.read`: faults, blank
+    lines, a torn end, and with `rejecting` the bad lines; its items stay empty. Raises NoInput where the file
+    cannot be read.
+    """
+    reader = _Reader(path, reading, columns, rejecting=rejecting)
+    try:
+        for block in blocks(path):
+            yield reader.whole(block) or reader.mixed(block)
+    except BadData as end:
+        reading.faults.extend(end.faults)
+        reading.whole = False
 
 
 class _Reader:
     """Reads the blocks of one file, and learns from them how its lines look."""
 
-    def __init__(self, path: Path, columns: Mapping[str, pa.DataType], *, torn_tail: bool) -> None:
-        self._path, self._columns, self._torn_tail = path, columns, torn_tail
+    def __init__(
+        self,
+        path: Path,
+        reading: Reading[EvalRecord],
+        columns: Mapping[str, pa.DataType],
+        *,
+        rejecting: bool,
+    ) -> None:
+        self._path, self._reading, self._columns, self._rejecting = path, reading, columns, rejecting
         self._forms = Forms(columns)
         self._constants: dict[tuple[int, str], pa.Array[Any]] = {}
         self._lesson: deque[tuple[bytes, EvalRecord]] = deque(maxlen=_LESSON)
@@ -111,9 +110,7 @@ class _Reader:
         seen = _Seen()
         odd = _lines_with_controls(block.raw)
         for line in block.lines():
-            if not line.raw.strip():
-                seen.blank += 1
-            elif line.number - block.number in odd or not line.ended or not self._matched(line, seen):
+            if line.number - block.number in odd or not line.ended or not self._matched(line, seen):
                 self._parsed(line, seen)
         if self._read > self._due:
             self._forms.learn(self._lesson)
@@ -135,16 +132,16 @@ class _Reader:
 
     def _parsed(self, line: Line, seen: _Seen) -> None:
         """The line by the models."""
-        item = parse(self._path, line, EvalRecord)
-        if not isinstance(item, list):
+        take_line(
+            self._reading, self._path, line, EvalRecord, torn_tail=True, rejecting=self._rejecting
+        )
+        self._reading.numbers.clear()
+        while self._reading.items:
+            item = self._reading.items.pop()
             record = asked(item, item.model_fields_set)
             seen.records.append((line, record))
             self._lesson.append((line.raw, record))
             self._read += len(line.raw)
-        elif self._torn_tail and not line.ended:
-            seen.torn += 1
-        else:
-            seen.faults.extend(item)
 
     def _batch(self, seen: _Seen) -> Batch:
         lines, tables = [line for line, _ in seen.records], [of_rows([row for _, row in seen.records], self._columns)]
@@ -163,7 +160,7 @@ class _Reader:
         order = np.argsort(numbers)
         table = pa.concat_tables([table for table in tables if len(table)] or tables[:1]).take(order)
         places = Places(numbers[order], offsets[order], sizes[order])
-        return Batch(table, places, seen.faults, seen.blank, seen.torn)
+        return Batch(table, places)
 
     def _table(self, form: Known, rows: Sequence[Sequence[str]], *, is_folded: bool) -> pa.Table:
         cells = dict(zip(form.columns, zip(*rows, strict=True), strict=False))

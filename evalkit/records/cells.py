@@ -22,9 +22,9 @@ _NOTHING = pa.array(["", _NULL])
 _NEVER_NULL = {
     name
     for name, field in EvalRecord.model_fields.items()
-    if name in COLUMNS and field.get_default(call_default_factory=True) is not None
+    if field.get_default(call_default_factory=True) is not None
 }
-"""Columns of fields that read null as empty."""
+"""Fields that read null as empty."""
 
 
 def column_of(name: str, cells: Sequence[str], *, comma: str, is_folded: bool) -> pa.Array[Any]:
@@ -47,7 +47,8 @@ def _is_constant(cells: Sequence[str]) -> bool:
 def _column(name: str, cells: Sequence[str], *, comma: str, is_folded: bool) -> pa.Array[Any]:
     kind = COLUMNS[name]
     if name.endswith("#"):
-        return pa.array([int(not text) for text in cells], kind)
+        null = 0 if name[:-1] in _NEVER_NULL else -1
+        return pa.array([1 if not text else null if text == _NULL else 0 for text in cells], kind)
     texts = pa.array(cells, _TEXT)
     if is_folded and kind in (_TEXT, _TEXTS) and pc.any(pc.match_substring(texts, "\x01")).as_py():
         return pa.array([_parsed(name, text) for text in cells], kind)

@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from pydantic import BaseModel
 
 from evalkit.contracts import EvalRecord
 from evalkit.contracts.observation import Timings, Usage
 
-__all__ = ["COLUMNS", "GIVEN", "PARTS", "SIZED", "field_of", "of_rows", "size_column", "value_of"]
+__all__ = ["COLUMNS", "GIVEN", "PARTS", "SIZED", "of_rows", "size_column", "value_of"]
 
 _TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
 _TIMED = {
@@ -77,7 +76,7 @@ GIVEN = (
     "answer_attempts",
     "evidence_attempts",
 )
-"""The fields of which it is a column how many items they have: 0 where they are null, 1 where they are no list."""
+"""The fields of which it is a column how many items they have: -1 where they are null, 1 where they are no list."""
 
 SIZED = ("answer_attempts", "evidence_attempts")
 """Those of GIVEN whose number of items is known; of the others only whether there is something."""
@@ -116,14 +115,5 @@ def _values(rows: Sequence[EvalRecord], column: str) -> list[Any]:
 
 
 def _size(value: Any) -> int:
-    return len(value) if isinstance(value, tuple | dict) else int(value is not None)
+    return len(value) if isinstance(value, tuple | dict) else -1 if value is None else 1
 
-
-def field_of(owner: object, name: str) -> Any:
-    """A field, known or not, or a property of a model, or a key of a mapping; null where there is none."""
-    if isinstance(owner, Mapping):
-        return owner.get(name)
-    if isinstance(owner, BaseModel) and name in (extra := owner.model_extra or {}):
-        return extra[name]
-    found = getattr(owner, name, None)
-    return None if callable(found) else found

@@ -1,0 +1,110 @@
+"""Columns in Arrow, as metrics want them: codes, offsets and numbers in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from evalkit.contracts import EvalRecord
+from evalkit.records.columns import Codes, Lists
+from evalkit.records.fields import SIZED, of_rows, size_column
+
+__all__ = ["Columns"]
+
+Code = Callable[["str | None"], int]
+"""A text to its number in the vocabulary; null and the empty text are -1."""
+
+
+class Columns:
+    """The columns of a run that are kept in Arrow; of the others it has nothing to say."""
+
+    def __init__(self, table: pa.Table) -> None:
+        """The columns, named as in `fields.COLUMNS`."""
+        self.table = table
+
+    def __contains__(self, name: object) -> bool:
+        """Whether the field is such a column."""
+        return name in self.table.column_names
+
+    def sized(self, name: str) -> bool:
+        """Whether the field's number of items is a column."""
+        return size_column(name) in self
+
+    def values(self, name: str) -> list[Any]:
+        """The values of a column, null for null."""
+        found: list[Any] = self.table[name].to_pylist()
+        return found
+
+    def codes(self, name: str, code: Code) -> Codes:
+        """A column of texts as (n,) int32."""
+        return _joined((_codes(chunk, code) for chunk in self.table[name].chunks), np.int32)
+
+    def lists(self, name: str, code: Code) -> Lists:
+        """A column of lists of texts."""
+        chunks = self.table[name].chunks
+        sizes = _joined((np.asarray(pc.fill_null(pc.list_value_length(part), 0)) for part in chunks), np.int64)
+        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        codes = _joined((_codes(part.flatten(), code) for part in chunks), np.int32)
+        return Lists(offsets, codes, ~self.told(name))
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """A column of numbers or flags as (n,) float64, null as NaN."""
+        found: NDArray[np.float64] = pc.cast(self.table[name], pa.float64()).to_numpy()
+        return found
+
+    def told(self, name: str) -> NDArray[np.bool_]:
+        """Where the field is not null."""
+        if self.sized(name):
+            return self.numbers(size_column(name)) >= 0
+        return np.asarray(pc.is_valid(self.table[name]))
+
+    def given(self, name: str) -> NDArray[np.bool_]:
+        """Where the field is neither null nor empty."""
+        if self.sized(name):
+            return self.numbers(size_column(name)) > 0
+        column = self.table[name]
+        if pa.types.is_list(column.type) or pa.types.is_string(column.type):
+            length = pc.list_value_length if pa.types.is_list(column.type) else pc.binary_length
+            return np.asarray(pc.fill_null(pc.greater(length(column), 0), False))  # noqa: FBT003 - what null becomes
+        return self.told(name)
+
+    def sizes(self, name: str) -> NDArray[np.int64]:
+        """How many items the field has in each record, null none."""
+        if name in SIZED:
+            return np.maximum(self.numbers(size_column(name)), 0).astype(np.int64)
+        return np.asarray(pc.fill_null(pc.list_value_length(self.table[name]), 0)).astype(np.int64)
+
+    def contains(self, name: str, texts: Sequence[str]) -> NDArray[np.bool_]:
+        """Where a column of texts holds any of `texts`."""
+        found = np.zeros(len(self.table), dtype=np.bool_)
+        for text in texts:
+            holds = pc.match_substring(self.table[name], text)
+            found |= np.asarray(pc.fill_null(holds, False))  # noqa: FBT003 - what null becomes
+        return found
+
+    def taken(self, rows: NDArray[np.int64]) -> Columns:
+        """Only these rows, in this order."""
+        return Columns(self.table.take(pa.array(rows)))
+
+    def replaced(self, changes: Mapping[int, EvalRecord]) -> Columns:
+        """The columns with other records in the rows of `changes`."""
+        order = np.arange(len(self.table))
+        order[list(changes)] = len(order) + np.arange(len(changes))
+        both = pa.concat_tables([self.table, of_rows(list(changes.values()))])
+        return Columns(both.take(pa.array(order)))
+
+
+def _joined(parts: Iterable[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
+    return np.concatenate([np.zeros(0, kind), *parts]).astype(kind, copy=False)
+
+
+def _codes(texts: pa.Array[Any], code: Code) -> Codes:
+    """Each text is looked up once."""
+    encoded = texts.dictionary_encode()
+    known = np.array([*map(code, encoded.dictionary.to_pylist()), -1], dtype=np.int32)
+    return known[np.asarray(pc.fill_null(encoded.indices, len(known) - 1))]

@@ -1,0 +1,112 @@
+"""Where records come from: files of lines and tables, and data frames."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from evalkit.contracts import EvalRecord
+from evalkit.contracts.record import sample_key
+from evalkit.errors import BadData, Fault
+from evalkit.reading import Intake, Reading, fit
+from evalkit.reading.sources import is_text, opened
+from evalkit.records.asked import asked
+from evalkit.records.batches import batches
+from evalkit.records.columnar import Columns
+from evalkit.records.lazy import FileRows
+from evalkit.records.places import Places
+
+__all__ = ["Source", "from_file", "from_frame", "keys_of"]
+
+ROWS_UP_TO = 8 << 20
+"""Files of fewer bytes are read as rows: what a form takes to learn would be more than it saves."""
+
+
+class Source(NamedTuple):
+    """What records are made of: the rows, their columns where there are some, and what was left out."""
+
+    rows: Sequence[EvalRecord]
+    columns: Columns | None
+    superseded: int
+    torn: int
+
+
+def from_file(path: str | PathLike[str], *, intake: Intake | None = None, rows_up_to: int = ROWS_UP_TO) -> Source:
+    """The records of a run's file, ours or one written by others with only the fields it has.
+
+    The file is JSONL, also out of gzip or zstd, or Parquet or Arrow, of which every column counts as mentioned.
+    A torn last line is left out and counted in `torn`. Where a sample stands twice, the newest whose
+    answer is ok (else the newest) is kept, the others are counted in `superseded`. A line that mentions
+    no field of a channel and no status of it has that channel `skipped`: it was never asked.
+    Raises NoInput, or BadData naming every bad line, unless the `intake` rejects them; it then has the counts.
+    """
+    place, taken = Path(path), intake or Intake()
+    if is_text(place) and place.stat().st_size > rows_up_to:
+        return _by_columns(place, taken)
+    reading = taken.read(place, EvalRecord, torn_tail=True)
+    rows = [asked(record, record.model_fields_set | reading.columns) for record in reading.items]
+    kept = _newest([row.key for row in rows], [row.answer_status == "ok" for row in rows])
+    return Source([rows[row] for row in kept], None, len(rows) - len(kept), reading.torn)
+
+
+def _by_columns(path: Path, intake: Intake) -> Source:
+    file, reading = opened(path), Reading[EvalRecord]()
+    parts = list(batches(path, reading, rejecting=intake.reject))
+    tables, places = [part.columns for part in parts], [part.places for part in parts]
+    n = sum(map(len, tables))
+    intake.settle(path, reading, ok=n)
+    columns, rows = Columns(pa.concat_tables(tables)), FileRows(path, file, Places.joined(places))
+    answered = np.asarray(columns.table["answer_status"]) == "ok"
+    kept = _newest(keys_of(columns), answered.tolist())
+    if len(kept) == n:
+        return Source(rows, columns, 0, reading.torn)
+    places_kept = np.array(kept, dtype=np.int64)
+    return Source(rows.taken(places_kept), columns.taken(places_kept), n - len(kept), reading.torn)
+
+
+def keys_of(columns: Columns) -> list[str]:
+    """The identity of each sample, in order."""
+    ids, repeats = columns.values("sample_id"), columns.values("repeat")
+    return [sample_key(name, repeat) for name, repeat in zip(ids, repeats, strict=True)]
+
+
+def _newest(keys: Sequence[str], answered: Sequence[bool]) -> list[int]:
+    """The row of each sample that counts, in the order of the samples' first appearance."""
+    if len(set(keys)) == len(keys):
+        return list(range(len(keys)))
+    kept: dict[str, int] = {}
+    for row, key in enumerate(keys):
+        if key not in kept or answered[row] or not answered[kept[key]]:
+            kept[key] = row
+    return list(kept.values())
+
+
+def from_frame(frame: Any) -> list[EvalRecord]:
+    """The rows of a data frame, without the cells that hold nothing; BadData naming each that does not hold."""
+    rows: list[EvalRecord] = []
+    faults: list[Fault] = []
+    for number, cells in enumerate(frame.to_dict(orient="records"), start=1):
+        # Parquet gives lists back as arrays.
+        lists = {name: cell.tolist() for name, cell in cells.items() if isinstance(cell, np.ndarray)}
+        given = {name: cell for name, cell in cells.items() if not _is_nothing(cell)} | lists
+        item = fit(given, EvalRecord, path="data frame", line=number)
+        if isinstance(item, list):
+            faults.extend(item)
+        else:
+            rows.append(asked(item, set(cells)))
+    if faults:
+        raise BadData(faults)
+    return rows
+
+
+def _is_nothing(cell: object) -> bool:
+    """Whether a cell is null: None, NaN, NaT or pandas' NA."""
+    if isinstance(cell, float):
+        return math.isnan(cell)
+    return cell is None or type(cell).__name__ in {"NAType", "NaTType"}
