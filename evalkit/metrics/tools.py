@@ -30,7 +30,7 @@ class Pairing(NamedTuple):
 
 
 class _Scores(NamedTuple):
-    """The scores of one record by the name of the metric; null where it does not count."""
+    """The scores of one answered record by the name of the metric; null where it does not count."""
 
     tool_precision: float | None = None
     tool_recall: float | None = None
@@ -54,8 +54,10 @@ def compute(records: RecordsLike) -> list[MetricResult]:
     was made and 0 else.
     """
     table = Records.of(records)
-    rows = np.array([_scores(record) for record in table], dtype=np.float64)
-    columns = rows.reshape(len(table), len(_Scores._fields)).T
+    columns = np.full((len(_Scores._fields), len(table)), np.nan)
+    asked = table.told("expected_tools") | table.told("expected_turns")
+    for row in np.flatnonzero(asked & table.equals("answer_status", "ok")).tolist():
+        columns[:, row] = np.array(_scores(table[row]), dtype=np.float64)
     return [
         MetricResult(name, *slice_mean(table, Scores(column, ~np.isnan(column))), is_pct=True)
         for name, column in zip(_Scores._fields, columns, strict=True)
@@ -71,8 +73,6 @@ def calls(record: EvalRecord) -> tuple[ToolCall, ...] | None:
 
 def _scores(record: EvalRecord) -> _Scores:
     made = calls(record)
-    if record.answer_status != "ok":
-        return _Scores()
     turns = _step_ratio(record)
     if record.expected_tools is None or made is None:
         return _Scores(step_ratio=turns)

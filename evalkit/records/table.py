@@ -118,11 +118,36 @@ class Records(Sequence[EvalRecord]):
         """Where the text column holds any of `texts`, as (n,) bool; null holds nothing."""
         return self._of(name).contains(name, texts)
 
+    def told(self, name: str) -> NDArray[np.bool_]:
+        """Where the field is not null, as (n,) bool."""
+        return np.array([value is not None for value in self.column(name)], dtype=np.bool_)
+
+    def given(self, name: str) -> NDArray[np.bool_]:
+        """Where the field is neither null nor empty, as (n,) bool; zero and false are given."""
+        return np.array(
+            [
+                value is not None and (not hasattr(value, "__len__") or len(value) > 0)
+                for value in self.column(name)
+            ],
+            dtype=np.bool_,
+        )
+
+    def sizes(self, name: str) -> NDArray[np.int64]:
+        """How many items the list, or the mapping, of each record has, as (n,); null has none."""
+        return np.array([len(value) if value else 0 for value in self.column(name)], dtype=np.int64)
+
     def equals(self, name: str, text: str) -> NDArray[np.bool_]:
         """Where the text column is exactly `text`, as (n,) bool; nothing equals the empty text."""
         (codes,) = self.codes(name)
         found: NDArray[np.bool_] = codes == self._vocabulary.get(text, -2)
         return found
+
+    def contains(self, name: str, texts: Sequence[str]) -> NDArray[np.bool_]:
+        """Where the text column holds any of `texts`, as (n,) bool; null holds nothing."""
+        cells = self.column(name)
+        return np.array(
+            [bool(cell) and any(text in cell for text in texts) for cell in cells], dtype=np.bool_
+        )
 
     def groups(self, by: str) -> Groups:
         """The rows of each label of a column of texts, flags or tags."""

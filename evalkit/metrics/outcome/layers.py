@@ -19,6 +19,10 @@ __all__ = ["Layers", "layers"]
 Floats = NDArray[np.float64]
 
 
+_TASK = ("verdicts", "rules", "expectation", "required_slots", "required_steps")
+"""The fields of which a task has at least one."""
+
+
 class Layers(NamedTuple):
     """Columns of shape (n,); NaN is unknown.
 
@@ -45,17 +49,12 @@ def layers(records: Records) -> Layers:
     where that is given, which the empty text is not, and the evidence is ok. Completion: the weighed mean of the scores in the layer
     `completion`; without any, the metric `completion`.
     """
-    task = np.array([_is_task(record) for record in records], dtype=np.bool_)
-    tasks = [record for record, asked in zip(records, task, strict=True) if asked]
+    task = np.logical_or.reduce([records.given(name) for name in _TASK])
+    tasks = [records[row] for row in np.flatnonzero(task).tolist()]
     told = [(*_intent(record), done) for record, done in zip(tasks, _completion(tasks), strict=True)]
     columns = np.full((3, len(task)), np.nan)
     columns[:, task] = np.array(told, dtype=np.float64).reshape(len(tasks), 3).T
     return Layers(columns[0], columns[1], columns[2], task)
-
-
-def _is_task(record: EvalRecord) -> bool:
-    asked = (record.verdicts, record.rules, record.expectation, record.required_slots, record.required_steps)
-    return any(asked)
 
 
 def _of(record: EvalRecord, layer: Layer) -> list[Verdict]:

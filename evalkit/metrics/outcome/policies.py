@@ -166,16 +166,17 @@ def _over(found: Layers, score: _Policy) -> _Column:
 
 def _rules(table: Records) -> _Column:
     passed = table.numbers("rules_passed")
-    asked = np.array([_has_rules(record) for record in table], dtype=np.bool_)
+    asked = table.given("verdicts") | table.given("rules")
+    for row in np.flatnonzero(table.given("expectation") & ~asked).tolist():
+        asked[row] = _is_hard(table[row])
     worst, best = (np.where(asked, np.where(np.isnan(passed), value, passed), np.nan) for value in (0.0, 1.0))
     return _Column(passed, worst, best)
 
 
-def _has_rules(record: EvalRecord) -> bool:
-    """Whether something can fail it; what an expectation describes in words does so only in a verdict."""
+def _is_hard(record: EvalRecord) -> bool:
+    """Whether its expectation can fail it; what that describes in words does so only in a verdict."""
     wanted = record.expectation
-    hard = wanted.model_dump(include=_HARD, exclude_defaults=True) if wanted else {}
-    return bool(record.verdicts or record.rules or hard)
+    return bool(wanted and wanted.model_dump(include=_HARD, exclude_defaults=True))
 
 
 def _results(
