@@ -126,15 +126,13 @@ def joined(records: Records, lines: Iterable[Judged]) -> Records:
     by_sample: dict[str, list[Judged]] = defaultdict(list)
     for line in kept:
         by_sample[line.sample].append(line)
-    rows = [_with_judgements(record, by_sample.get(record.key, []), last) for record in records]
-    return Records(rows, superseded=records.superseded, torn=records.torn)
+    rows = {row: by_sample[key] for row, key in enumerate(records.keys) if key in by_sample}
+    return records.replaced({row: _with_judgements(records[row], said, last) for row, said in rows.items()})
 
 
 def _with_judgements(
     record: EvalRecord, lines: Sequence[Judged], last: Mapping[str, tuple[str, str]]
 ) -> EvalRecord:
-    if not lines:
-        return record
     content = content_of(record)
     said: dict[str, list[Judgement]] = defaultdict(list)
     for line in lines:

@@ -14,17 +14,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from evalkit.contracts import EvalRecord
 from evalkit.errors import BadData
 from evalkit.reading import Block, Line, Reading, blocks
 from evalkit.reading.files import take_line
+from evalkit.records.asked import asked
 from evalkit.records.cells import column_of, constant
 from evalkit.records.fields import COLUMNS, of_rows
 from evalkit.records.forms import Forms, Known, folded
 from evalkit.records.places import Places
-from evalkit.records.asked import asked
 
 __all__ = ["Batch", "batches"]
 
@@ -132,9 +131,7 @@ class _Reader:
 
     def _parsed(self, line: Line, seen: _Seen) -> None:
         """The line by the models."""
-        take_line(
-            self._reading, self._path, line, EvalRecord, torn_tail=True, rejecting=self._rejecting
-        )
+        take_line(self._reading, self._path, line, EvalRecord, torn_tail=True, rejecting=self._rejecting)
         self._reading.numbers.clear()
         while self._reading.items:
             item = self._reading.items.pop()
@@ -144,7 +141,10 @@ class _Reader:
             self._read += len(line.raw)
 
     def _batch(self, seen: _Seen) -> Batch:
-        lines, tables = [line for line, _ in seen.records], [of_rows([row for _, row in seen.records], self._columns)]
+        lines, tables = (
+            [line for line, _ in seen.records],
+            [of_rows([row for _, row in seen.records], self._columns)],
+        )
         for form in self._forms.known:
             taken = seen.by_form[id(form)]
             lines += [line for line, _ in taken]
@@ -205,4 +205,3 @@ def _lines_with_controls(raw: bytes) -> set[int]:
     places = np.flatnonzero(data < _SPACE)
     ends = places[data[places] == _NEWLINE]
     return set(np.searchsorted(ends, places[data[places] != _NEWLINE]).tolist())
-

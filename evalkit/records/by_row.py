@@ -63,7 +63,9 @@ class ByRow:
     def contains(self, name: str, texts: Sequence[str]) -> NDArray[np.bool_]:
         """Where a field of texts holds any of `texts`."""
         cells = self.values(name)
-        return np.array([bool(cell) and any(text in cell for text in texts) for cell in cells], dtype=np.bool_)
+        return np.array(
+            [bool(cell) and any(text in cell for text in texts) for cell in cells], dtype=np.bool_
+        )
 
 
 def _field(owner: object, name: str) -> Any:

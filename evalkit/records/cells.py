@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,9 @@ from evalkit.records.fields import COLUMNS, value_of
 from evalkit.records.forms import unfolded
 
 __all__ = ["column_of", "constant"]
+
+Column: TypeAlias = Any
+"""An Arrow array: the stubs tell too little of what Arrow's functions give."""
 
 _NULL = "null"
 _TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
@@ -27,7 +30,7 @@ _NEVER_NULL = {
 """Fields that read null as empty."""
 
 
-def column_of(name: str, cells: Sequence[str], *, comma: str, is_folded: bool) -> pa.Array[Any]:
+def column_of(name: str, cells: Sequence[str], *, comma: str, is_folded: bool) -> Column:
     """The column whose cells are JSON texts, `is_folded` where escapes in them may be; "" is null.
 
     `comma` is what stands between the items of lists. Of a number of items "" says that there are some,
@@ -35,7 +38,7 @@ def column_of(name: str, cells: Sequence[str], *, comma: str, is_folded: bool) -
     """
     if _is_constant(cells):
         one = _column(name, cells[:1], comma=comma, is_folded=is_folded)
-        return one.take(pa.array(np.zeros(len(cells), dtype=np.int32)))
+        return one.take(np.zeros(len(cells), dtype=np.int64))
     return _column(name, cells, comma=comma, is_folded=is_folded)
 
 
@@ -44,7 +47,7 @@ def _is_constant(cells: Sequence[str]) -> bool:
     return len(cells) > 1 and cells[0] == cells[-1] and cells.count(cells[0]) == len(cells)
 
 
-def _column(name: str, cells: Sequence[str], *, comma: str, is_folded: bool) -> pa.Array[Any]:
+def _column(name: str, cells: Sequence[str], *, comma: str, is_folded: bool) -> Column:
     kind = COLUMNS[name]
     if name.endswith("#"):
         null = 0 if name[:-1] in _NEVER_NULL else -1
@@ -65,35 +68,36 @@ def _parsed(name: str, text: str) -> Any:
     return [] if value is None and name in _NEVER_NULL else value
 
 
-def _is_given(texts: pa.Array[Any]) -> pa.Array[Any]:
+def _is_given(texts: Column) -> Column:
     return pc.invert(pc.is_in(texts, _NOTHING))
 
 
-def _where(given: pa.Array[Any], values: pa.Array[Any]) -> pa.Array[Any]:
+def _where(given: Column, values: Column) -> Column:
     return pc.if_else(given, values, pa.scalar(None, values.type))
 
 
-def _sliced(texts: pa.Array[Any], n: int) -> pa.Array[Any]:
+def _sliced(texts: Column, n: int) -> Column:
     """Without `n` characters, each of one byte, at both ends."""
     return pc.binary_slice(texts.cast(pa.binary()), n, -n).cast(_TEXT)
 
 
-def _lists(name: str, texts: pa.Array[Any], between: str) -> pa.Array[Any]:
+def _lists(name: str, texts: Column, between: str) -> Column:
     """Lists of texts, cut at what stands between their items."""
-    missing = pc.equal(texts, _NULL)
+    missing = pc.equal(texts, pa.scalar(_NULL))
     if pc.any(pc.and_not(pc.match_substring(texts, _NULL), missing)).as_py():
         return pa.array([_parsed(name, text) for text in texts.to_pylist()], _TEXTS)
     cut = pc.split_pattern(_sliced(texts, 2), between)
-    empty = np.asarray(pc.or_(missing, pc.equal(texts, "[]")))
+    empty = np.asarray(pc.or_(missing, pc.equal(texts, pa.scalar("[]"))))
     sizes = np.where(empty, 0, np.asarray(pc.list_value_length(cut)))
     offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
-    items = cut.flatten().filter(pa.array(np.repeat(~empty, np.asarray(pc.list_value_length(cut)))))
-    nothing = None if name in _NEVER_NULL else missing
-    return pa.ListArray.from_arrays(pa.array(offsets), items, mask=nothing)
+    kept: Column = pa.array(np.repeat(~empty, np.asarray(pc.list_value_length(cut))))
+    items = cut.flatten().filter(kept)
+    nothing: Column = None if name in _NEVER_NULL else missing
+    starts: Column = pa.array(offsets)
+    return pa.ListArray.from_arrays(starts, items, mask=nothing)
 
 
-def constant(name: str, record: EvalRecord, n: int) -> pa.Array[Any]:
+def constant(name: str, record: EvalRecord, n: int) -> Column:
     """The column of `n` records that all hold what this one does."""
     one = pa.array([value_of(record, name)], COLUMNS[name])
-    return one.take(pa.array(np.zeros(n, dtype=np.int32)))
-
+    return one.take(np.zeros(n, dtype=np.int64))

@@ -46,8 +46,8 @@ class Columns:
 
     def lists(self, name: str, code: Code) -> Lists:
         """A column of lists of texts."""
-        chunks = self.table[name].chunks
-        sizes = _joined((np.asarray(pc.fill_null(pc.list_value_length(part), 0)) for part in chunks), np.int64)
+        chunks: list[Any] = self.table[name].chunks
+        sizes = _joined((_lengths(part) for part in chunks), np.int64)
         offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         codes = _joined((_codes(part.flatten(), code) for part in chunks), np.int32)
         return Lists(offsets, codes, ~self.told(name))
@@ -69,42 +69,48 @@ class Columns:
             return self.numbers(size_column(name)) > 0
         column = self.table[name]
         if pa.types.is_list(column.type) or pa.types.is_string(column.type):
-            length = pc.list_value_length if pa.types.is_list(column.type) else pc.binary_length
-            return np.asarray(pc.fill_null(pc.greater(length(column), 0), False))  # noqa: FBT003 - what null becomes
+            return _lengths(column) > 0
         return self.told(name)
 
     def sizes(self, name: str) -> NDArray[np.int64]:
         """How many items the field has in each record, null none."""
         if name in SIZED:
             return np.maximum(self.numbers(size_column(name)), 0).astype(np.int64)
-        return np.asarray(pc.fill_null(pc.list_value_length(self.table[name]), 0)).astype(np.int64)
+        return _lengths(self.table[name])
 
     def contains(self, name: str, texts: Sequence[str]) -> NDArray[np.bool_]:
         """Where a column of texts holds any of `texts`."""
-        found = np.zeros(len(self.table), dtype=np.bool_)
+        column: Any = self.table[name]
+        found = np.zeros(len(column), dtype=np.bool_)
         for text in texts:
-            holds = pc.match_substring(self.table[name], text)
-            found |= np.asarray(pc.fill_null(holds, False))  # noqa: FBT003 - what null becomes
+            found |= np.asarray(pc.match_substring(column, text).fill_null(pa.scalar(value=False)))
         return found
 
     def taken(self, rows: NDArray[np.int64]) -> Columns:
         """Only these rows, in this order."""
-        return Columns(self.table.take(pa.array(rows)))
+        return Columns(self.table.take(rows))
 
     def replaced(self, changes: Mapping[int, EvalRecord]) -> Columns:
         """The columns with other records in the rows of `changes`."""
         order = np.arange(len(self.table))
         order[list(changes)] = len(order) + np.arange(len(changes))
         both = pa.concat_tables([self.table, of_rows(list(changes.values()))])
-        return Columns(both.take(pa.array(order)))
+        return Columns(both.take(order))
+
+
+def _lengths(column: Any) -> NDArray[np.int64]:
+    """The number of items, or of bytes, of each cell, null as 0."""
+    length: Any = pc.list_value_length if pa.types.is_list(column.type) else pc.binary_length
+    return np.asarray(pc.fill_null(length(column), pa.scalar(0, pa.int32()))).astype(np.int64)
 
 
 def _joined(parts: Iterable[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
     return np.concatenate([np.zeros(0, kind), *parts]).astype(kind, copy=False)
 
 
-def _codes(texts: pa.Array[Any], code: Code) -> Codes:
+def _codes(texts: Any, code: Code) -> Codes:
     """Each text is looked up once."""
     encoded = texts.dictionary_encode()
     known = np.array([*map(code, encoded.dictionary.to_pylist()), -1], dtype=np.int32)
-    return known[np.asarray(pc.fill_null(encoded.indices, len(known) - 1))]
+    places: NDArray[np.int32] = np.asarray(encoded.indices.fill_null(len(known) - 1))
+    return known[places]

@@ -116,4 +116,3 @@ def _values(rows: Sequence[EvalRecord], column: str) -> list[Any]:
 
 def _size(value: Any) -> int:
     return len(value) if isinstance(value, tuple | dict) else -1 if value is None else 1
-

@@ -172,7 +172,7 @@ class Form:
 
     def teach(self, value: Mapping[str, Any]) -> bool:
         """Take in the values of a line with these keys; false where they do not go together with the others."""
-        return all([slot.takes(item) for slot, item in zip(self._slots, value.values(), strict=True)])
+        return all(slot.takes(item) for slot, item in zip(self._slots, value.values(), strict=True))
 
     def compiled(self, wanted: Mapping[str, Any]) -> Known:
         """The form as it is known by now, with groups for the columns that are wanted."""

@@ -37,7 +37,9 @@ class Source(NamedTuple):
     torn: int
 
 
-def from_file(path: str | PathLike[str], *, intake: Intake | None = None, rows_up_to: int = ROWS_UP_TO) -> Source:
+def from_file(
+    path: str | PathLike[str], *, intake: Intake | None = None, rows_up_to: int = ROWS_UP_TO
+) -> Source:
     """The records of a run's file, ours or one written by others with only the fields it has.
 
     The file is JSONL, also out of gzip or zstd, or Parquet or Arrow, of which every column counts as mentioned.

@@ -26,9 +26,7 @@ NULL = "null"
 _DIGITS = "(?!0[0-9])[0-9]{1,15}+"  # below 2^53 whatever the digits are
 _FRACTION = r"\.?+[0-9]{0,17}+(?<!\.)"
 _NUMBER = f"-?+{_DIGITS}{_FRACTION}"
-_DAY = (
-    "(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
-)
+_DAY = "(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
 _MOMENT = (
     f'"[12][0-9]{{3}}-{_DAY}T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]'
     r'(?:\.[0-9]{1,6})?(?:Z|[-+](?:0[0-9]|1[0-3]):[0-5][0-9])"'
@@ -103,7 +101,7 @@ class _Writer:
             return self.items(typing.get_args(kind)[0], value)
         if origin is dict and isinstance(value, dict):
             item = typing.get_args(kind)[1]
-            return self.members({key: item for key in value}, value)
+            return self.members(dict.fromkeys(value, item), value)
         if isinstance(kind, type) and issubclass(kind, BaseModel) and isinstance(value, dict):
             known = fields_by_key(kind)
             kinds = {key: annotated(known[key][1]) if key in known else ANY for key in value}

@@ -15,6 +15,7 @@ from evalkit.reading import Intake
 from evalkit.records.by_row import ByRow
 from evalkit.records.columnar import Columns
 from evalkit.records.columns import Codes, Groups, Lists, grouped, locked
+from evalkit.records.fields import SIZED
 from evalkit.records.lazy import Changed
 from evalkit.records.loading import ROWS_UP_TO, from_file, from_frame, keys_of
 
@@ -112,42 +113,17 @@ class Records(Sequence[EvalRecord]):
 
     def sizes(self, name: str) -> NDArray[np.int64]:
         """How many items the list, or the mapping, of each record has, as (n,); null has none."""
-        return self._of(name, sized=True).sizes(name)
+        return self._of(name, sized=name in SIZED).sizes(name)
 
     def contains(self, name: str, texts: Sequence[str]) -> NDArray[np.bool_]:
         """Where the text column holds any of `texts`, as (n,) bool; null holds nothing."""
         return self._of(name).contains(name, texts)
-
-    def told(self, name: str) -> NDArray[np.bool_]:
-        """Where the field is not null, as (n,) bool."""
-        return np.array([value is not None for value in self.column(name)], dtype=np.bool_)
-
-    def given(self, name: str) -> NDArray[np.bool_]:
-        """Where the field is neither null nor empty, as (n,) bool; zero and false are given."""
-        return np.array(
-            [
-                value is not None and (not hasattr(value, "__len__") or len(value) > 0)
-                for value in self.column(name)
-            ],
-            dtype=np.bool_,
-        )
-
-    def sizes(self, name: str) -> NDArray[np.int64]:
-        """How many items the list, or the mapping, of each record has, as (n,); null has none."""
-        return np.array([len(value) if value else 0 for value in self.column(name)], dtype=np.int64)
 
     def equals(self, name: str, text: str) -> NDArray[np.bool_]:
         """Where the text column is exactly `text`, as (n,) bool; nothing equals the empty text."""
         (codes,) = self.codes(name)
         found: NDArray[np.bool_] = codes == self._vocabulary.get(text, -2)
         return found
-
-    def contains(self, name: str, texts: Sequence[str]) -> NDArray[np.bool_]:
-        """Where the text column holds any of `texts`, as (n,) bool; null holds nothing."""
-        cells = self.column(name)
-        return np.array(
-            [bool(cell) and any(text in cell for text in texts) for cell in cells], dtype=np.bool_
-        )
 
     def groups(self, by: str) -> Groups:
         """The rows of each label of a column of texts, flags or tags."""
@@ -182,9 +158,7 @@ class Records(Sequence[EvalRecord]):
         return np.where(np.isnan(said) & self.given("reference_doc_ids"), 1.0, said)
 
 
-def load(
-    path: str | PathLike[str], *, intake: Intake | None = None, rows_up_to: int = ROWS_UP_TO
-) -> Records:
+def load(path: str | PathLike[str], *, intake: Intake | None = None, rows_up_to: int = ROWS_UP_TO) -> Records:
     """The records of a run's file; as `loading.from_file`."""
     rows, columns, superseded, torn = from_file(path, intake=intake, rows_up_to=rows_up_to)
     return Records(rows, columns=columns, superseded=superseded, torn=torn)

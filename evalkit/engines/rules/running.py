@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
 
+import numpy as np
+
 from evalkit.contracts import EvalRecord, Turn, Verdict
 from evalkit.engines.rules.binding import Models, Rule, check_rules, placed, rules_of
 from evalkit.errors import UsageError
@@ -41,10 +43,12 @@ def with_verdicts(records: RecordsLike) -> Records:
     What the verdicts come to is decided anew. Raises UsageError as `check_rules`.
     """
     table = Records.of(records)
-    new = [record for record in table if _is_new(record)]
-    judged = iter(asyncio.run(judge_rules(new)) if new else ())
-    rows = [next(judged) if _is_new(record) else _decided(record, record.verdicts) for record in table]
-    return Records(rows, superseded=table.superseded, torn=table.torn)
+    held = table.given("verdicts") | table.given("rules") | table.given("expectation")
+    found = {row: table[row] for row in np.flatnonzero(held).tolist()}
+    new = [row for row, record in found.items() if _is_new(record)]
+    judged = asyncio.run(judge_rules([found[row] for row in new])) if new else ()
+    decided = {row: _decided(record, record.verdicts) for row, record in found.items()}
+    return table.replaced(decided | dict(zip(new, judged, strict=True)))
 
 
 def _is_new(record: EvalRecord) -> bool:
