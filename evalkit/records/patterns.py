@@ -16,7 +16,6 @@ from datetime import datetime
 from functools import cache
 from typing import Annotated, Any, Literal
 
-import annotated_types
 from pydantic import AliasChoices, BaseModel
 from pydantic.fields import FieldInfo
 
@@ -206,15 +205,6 @@ def _plain(kind: Any, asks: Sequence[Any]) -> str | None:
 
 def _bounds(asks: Sequence[Any]) -> dict[str, Any]:
     """What must hold of a value; lifts of other forms do not narrow the form that is written."""
-    found: dict[str, Any] = {}
-    for ask in asks:
-        for name, limit in (
-            ("min_length", annotated_types.MinLen),
-            ("max_length", annotated_types.MaxLen),
-            ("ge", annotated_types.Ge),
-            ("gt", annotated_types.Gt),
-            ("le", annotated_types.Le),
-        ):
-            if isinstance(ask, limit):
-                found[name] = getattr(ask, name)
-    return found
+    names = ("min_length", "max_length", "ge", "gt", "le", "lt", "multiple_of")
+    asked = ((name, getattr(ask, name, None)) for ask in asks for name in names)
+    return {name: limit for name, limit in asked if limit is not None}
