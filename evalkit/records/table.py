@@ -16,12 +16,12 @@ from pydantic import BaseModel
 from evalkit.contracts import EvalRecord, Observation
 from evalkit.errors import BadData, Fault, NoInput
 from evalkit.reading import fit, read
-from evalkit.records.columns import Codes, Groups, Lists, grouped, locked
+from evalkit.records.columns import Codes, Groups, Lists, crossed, grouped, locked
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Records", "RecordsLike", "asked", "load"]
+__all__ = ["FIELDS_OF_RUN", "Records", "RecordsLike", "asked", "load"]
 
 RecordsLike: TypeAlias = "Records | Sequence[EvalRecord] | str | PathLike[str] | pd.DataFrame"
 
@@ -33,6 +33,10 @@ _EVIDENCE_FIELDS = {
 _ANSWER_FIELDS = set(Observation.model_fields) - _EVIDENCE_FIELDS - {"trace_ids", "from_cache", "flags"}
 
 
+FIELDS_OF_RUN = ("target",)
+"""What a run has one of, and its manifest tells: all its records can be sliced by it."""
+
+
 class Records(Sequence[EvalRecord]):
     """A run, by row and by column; make one with `Records.of`."""
 
@@ -42,6 +46,7 @@ class Records(Sequence[EvalRecord]):
         self._codes: dict[str, int] = {}
         self._columns: dict[str, Codes] = {}
         self._groups: dict[str, Groups] = {}
+        self.of_run: Mapping[str, str] = {}
         self.superseded = superseded
         self.torn = torn
 
@@ -133,10 +138,20 @@ class Records(Sequence[EvalRecord]):
         )
 
     def groups(self, by: str) -> Groups:
-        """The rows of each label of a column of texts, flags or tags."""
+        """The rows of each label of a column of texts, flags or tags; of columns `a,b`: of each combination."""
         if by not in self._groups:
-            self._groups[by] = grouped(self.column(by))
+            names = by.split(",")
+            several = len(names) > 1
+            self._groups[by] = (
+                crossed([self.groups(name) for name in names]) if several else self._grouped(by)
+            )
         return self._groups[by]
+
+    def _grouped(self, name: str) -> Groups:
+        values = self.column(name)
+        if name in self.of_run and not any(values):
+            values = [self.of_run[name]] * len(self)
+        return grouped(values)
 
     def _code(self, text: str | None) -> int:
         return -1 if not text else self._codes.setdefault(text, len(self._codes))
