@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from evalkit.contracts import Case, EvalRecord, MetricResult
 from evalkit.errors import UnknownName, UsageError
@@ -88,25 +89,31 @@ def _fixed(records: Records, run_id: str) -> dict[str, pa.Array[Any]]:
 
 def _queries(records: Records) -> list[str]:
     """What the user said, the turns of a dialog one a line."""
-    queries = records.column("query")
+    queries = list(records.column("query"))
     for row in np.flatnonzero(records.given("messages")).tolist():
         queries[row] = "\n".join(records[row].user_turns)
     return queries
 
 
-def _texts(values: list[str]) -> pa.Array[Any]:
+def _texts(values: Sequence[str]) -> pa.Array[Any]:
+    column: pa.Array[Any]
     try:
-        return pa.array(values, type=pa.string())
+        column = pa.array(values, type=pa.string())
     except UnicodeEncodeError:  # half of a surrogate pair
-        return pa.array([storable(value) for value in values], type=pa.string())
+        column = pa.array([storable(value) for value in values], type=pa.string())
+    return column
 
 
 def _lists(values: Sequence[Sequence[str]]) -> pa.Array[Any]:
-    kind = SAMPLES.field("tags").type
-    try:
-        return pa.array(values, type=kind)
-    except UnicodeEncodeError:  # half of a surrogate pair
-        return pa.array([[storable(text) for text in texts] for texts in values], type=kind)
+    """A column of lists of texts, all of them given."""
+    sizes = [len(texts) for texts in values]
+    texts = _texts([text for texts in values for text in texts])
+    return _listed(np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))), texts)
+
+
+def _listed(offsets: NDArray[np.int64], texts: pa.Array[Any]) -> pa.Array[Any]:
+    column: pa.Array[Any] = pa.ListArray.from_arrays(pa.array(offsets, type=pa.int32()), texts)
+    return column.cast(SAMPLES.field("tags").type)
 
 
 def _label(records: Records, field: str) -> pa.Array[Any]:
@@ -115,17 +122,15 @@ def _label(records: Records, field: str) -> pa.Array[Any]:
     found, places = np.unique(codes, return_inverse=True)
     texts = records.vocabulary
     labels = [storable(texts[code]) if code >= 0 else None for code in found.tolist()]
-    column: pa.Array[Any] = pa.array(labels, type=pa.string()).take(pa.array(places))
+    column: pa.Array[Any] = pa.array(labels, type=pa.string()).take(places)
     return column
 
 
 def _label_column(records: Records, field: str) -> pa.Array[Any]:
     """The labels of each sample by a field; a sample without one has an empty list."""
     groups = records.groups(field)
-    offsets = np.searchsorted(groups.rows, np.arange(len(records) + 1)).astype(np.int32)
-    labels = pa.array([storable(label) for label in groups.labels], type=pa.string())
-    kind = SAMPLES.field("tags").type
-    return pa.ListArray.from_arrays(offsets, labels.take(pa.array(groups.codes)), type=kind)
+    labels: pa.Array[Any] = pa.array([storable(label) for label in groups.labels], type=pa.string())
+    return _listed(np.searchsorted(groups.rows, np.arange(len(records) + 1)), labels.take(groups.codes))
 
 
 def scores(records: Records, result: MetricResult) -> Scores:

@@ -48,7 +48,7 @@ def slices(
     ]
     columns = {name: [part[name] for part in parts] for name in SLICES.names if name != "run_id"}
     rows = sum(len(part["mean"]) for part in parts)
-    told = {"run_id": pa.repeat(pa.scalar(storable(run_id)), rows)}
+    told: dict[str, Any] = {"run_id": pa.repeat(pa.scalar(storable(run_id)), rows)}
     told |= {name: pa.chunked_array(chunks, type=SLICES.field(name).type) for name, chunks in columns.items()}
     return pa.table([told[name] for name in SLICES.names], schema=SLICES).combine_chunks()
 
@@ -69,7 +69,7 @@ def _part(
 ) -> dict[str, pa.Array[Any]]:
     """The rows of one metric and dimension, as columns."""
     n = len(sums.labels)
-    same = {
+    same: dict[str, Any] = {
         "metric": result.name,
         "dimension": dimension,
         "lower_is_better": result.lower_is_better,
