@@ -53,6 +53,7 @@ def scored(
     found = Records.of(path)
     judged = joined(found if sample is None else _only(found, sample), read_judged(judged_path(path)))
     records, manifest = with_verdicts(judged), runs.manifest(path)
+    records.of_run = {"target": manifest.target} if manifest else {}
     parents = manifest.intent_parents if manifest else {}
     metrics = [
         Spec("intent", {"parents": parents, **spec.params}) if spec.type == "intent" and parents else spec

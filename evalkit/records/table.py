@@ -14,7 +14,7 @@ from evalkit.contracts import EvalRecord
 from evalkit.reading import Intake
 from evalkit.records.by_row import ByRow
 from evalkit.records.columnar import Columns
-from evalkit.records.columns import Codes, Groups, Lists, grouped, locked
+from evalkit.records.columns import Codes, Groups, Lists, crossed, grouped, locked
 from evalkit.records.fields import SIZED
 from evalkit.records.lazy import Changed
 from evalkit.records.loading import ROWS_UP_TO, from_file, from_frame, keys_of
@@ -22,9 +22,13 @@ from evalkit.records.loading import ROWS_UP_TO, from_file, from_frame, keys_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Records", "RecordsLike", "load"]
+__all__ = ["FIELDS_OF_RUN", "Records", "RecordsLike", "load"]
 
 RecordsLike: TypeAlias = "Records | Sequence[EvalRecord] | str | PathLike[str] | pd.DataFrame"
+
+
+FIELDS_OF_RUN = ("target",)
+"""What a run has one of, and its manifest tells: all its records can be sliced by it."""
 
 
 class Records(Sequence[EvalRecord]):
@@ -45,6 +49,7 @@ class Records(Sequence[EvalRecord]):
         self._vocabulary: dict[str, int] = {}
         self._codes: dict[str, Codes] = {}
         self._groups: dict[str, Groups] = {}
+        self.of_run: Mapping[str, str] = {}
         self.superseded = superseded
         self.torn = torn
 
@@ -126,10 +131,20 @@ class Records(Sequence[EvalRecord]):
         return found
 
     def groups(self, by: str) -> Groups:
-        """The rows of each label of a column of texts, flags or tags."""
+        """The rows of each label of a column of texts, flags or tags; of columns `a,b`: of each combination."""
         if by not in self._groups:
-            self._groups[by] = grouped(self.column(by))
+            names = by.split(",")
+            several = len(names) > 1
+            self._groups[by] = (
+                crossed([self.groups(name) for name in names]) if several else self._grouped(by)
+            )
         return self._groups[by]
+
+    def _grouped(self, name: str) -> Groups:
+        values = self.column(name)
+        if name in self.of_run and not any(values):
+            values = [self.of_run[name]] * len(self)
+        return grouped(values)
 
     def replaced(self, changes: Mapping[int, EvalRecord]) -> Records:
         """The same records, those in `changes` by their row instead."""
@@ -137,7 +152,9 @@ class Records(Sequence[EvalRecord]):
             return self
         columns = None if self._kept is None else self._kept.replaced(changes)
         rows = Changed(self._rows, changes)
-        return Records(rows, columns=columns, superseded=self.superseded, torn=self.torn)
+        found = Records(rows, columns=columns, superseded=self.superseded, torn=self.torn)
+        found.of_run = self.of_run
+        return found
 
     def _of(self, name: str, *, sized: bool = False) -> ByRow | Columns:
         """What knows the field: the columns that are kept, else the rows."""

@@ -23,6 +23,7 @@ def masked_digest(original: Digest) -> Digest:
     run = original.run
     rows = [_masked_record(record) for record in run.records]
     records = Records(rows, superseded=run.records.superseded, torn=run.records.torn)
+    records.of_run = run.records.of_run
     return digest(replace(run, records=records), by=original.by)
 
 
