@@ -186,5 +186,9 @@ def _take_row(
 
 
 def _reason(faults: Iterable[Fault]) -> str:
-    """The faults of one line without their place."""
-    return "; ".join(f"{fault.field}: found {fault.found}, wanted {fault.wanted}" for fault in faults)
+    """The faults of one line without their place, but for the column."""
+    return "; ".join(
+        f"{fault.field}{f' column {fault.column}' if fault.column else ''}: "
+        f"found {fault.found}, wanted {fault.wanted}"
+        for fault in faults
+    )
