@@ -98,6 +98,17 @@ def test_what_was_not_read_is_not_rejected(place: Path) -> None:
     assert not (place / "reports").exists()
 
 
+def test_a_large_bad_file_is_told_in_a_hundred_faults_and_a_count(place: Path) -> None:
+    """The last of them says why the rest was not read, if it was not."""
+    (place / "run.jsonl").write_bytes(b"{bad\n" * 5_000)
+    told = str(evalkit("score", "run.jsonl").exception).splitlines()
+    assert (len(told), told[-1]) == (101, "… and 4,900 more")
+    (place / "run.jsonl").write_bytes(gzip.compress(b"{bad\n" * 5_000)[:-4])
+    told = str(evalkit("score", "run.jsonl").exception).splitlines()
+    assert "run.jsonl:5001: file: found the end of the gzip data" in told[-2]
+    assert told[-1] == "… and 4,901 more"
+
+
 def test_rejects_of_an_earlier_reading_do_not_stay(place: Path) -> None:
     evalkit("score", "run.jsonl", "--on-bad-line=reject")
     (place / "run.jsonl").write_bytes(GOOD % 1)
