@@ -35,8 +35,8 @@ local: $(VENV)/.local ## Add the small local model, so that the tests judge for 
 bench: $(VENV)/.test ## Print speed as ratios against the read floor and the field's tools
 	@$(PY) benchmarks/scoring.py $(ARGS)
 
-golden: $(VENV)/.test ## Hold every metric against its row form and the reference tools, at length
-	@HYPOTHESIS_PROFILE=golden $(PY) -m pytest tests/metrics tests/test_slices.py $(ARGS)
+golden: $(VENV)/.test ## Hold every metric against its row form and the reference tools, and readers against accidents, at length
+	@HYPOTHESIS_PROFILE=golden $(PY) -m pytest tests/metrics tests/test_slices.py tests/reading/test_accidents.py $(ARGS)
 
 docs: $(VENV)/.test ## Write the pages that come from the code
 	@$(PY) docs/render.py

@@ -16,7 +16,7 @@ failed, 130 that the run was interrupted by hand.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 __all__ = [
@@ -100,20 +100,28 @@ class Fault:
 
 
 class BadData(EvalkitError):
-    """Lines of a file do not hold; `faults` has each one, the message the first of them and the count."""
+    """Lines of a file do not hold; `faults` has them, the message the first of them and the count.
+
+    `more` is how many further ones were found and not kept.
+    """
 
     exit_code = 65
     shown = 100
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
+    def __init__(self, faults: Sequence[Fault], *, more: int = 0) -> None:
         self.faults = tuple(faults)
+        self.more = more
         lines = [str(fault) for fault in self.faults[: self.shown]]
-        if len(self.faults) > self.shown:
-            lines.append(f"… and {len(self.faults) - self.shown:,} more")
+        if hidden := len(self.faults) - len(lines) + more:
+            lines.append(f"… and {hidden:,} more")
         super().__init__("\n".join(lines))
 
-    def __reduce__(self) -> tuple[type[BadData], tuple[tuple[Fault, ...]]]:
-        return BadData, (self.faults,)
+    def __reduce__(self) -> tuple[Callable[..., BadData], tuple[tuple[Fault, ...], int]]:
+        return _bad_data, (self.faults, self.more)
+
+
+def _bad_data(faults: Sequence[Fault], more: int) -> BadData:
+    return BadData(faults, more=more)
 
 
 class NoInput(EvalkitError):

@@ -18,7 +18,7 @@ from pydantic import Field
 from evalkit.contracts import EvalRecord, Judgement
 from evalkit.contracts.values import Frozen
 from evalkit.errors import BadData
-from evalkit.reading import read
+from evalkit.reading import read, stem
 from evalkit.records import Records
 
 __all__ = [
@@ -89,7 +89,7 @@ class Judged(Frozen):
 
 def judged_path(records: Path) -> Path:
     """Where the judgements of a run live, beside its records."""
-    return records.with_name(records.name.removesuffix(".jsonl") + ".judged.jsonl")
+    return records.with_name(f"{stem(records)}.judged.jsonl")
 
 
 def content_of(record: EvalRecord) -> str:

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from evalkit.errors import UsageError
+from evalkit.errors import NoInput, UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from evalkit.reading import Intake
     from evalkit.registry import Spec
     from evalkit.report.digest import Digest
 
 __all__ = [
     "apart",
     "as_json",
+    "bad_lines",
     "by_option",
     "digest_of",
     "each",
@@ -76,18 +79,63 @@ def each(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Comm
     return add
 
 
-def digest_of(run: str, *, runs_dir: Path, by: Iterable[str] = (), manual: Path | None = None) -> Digest:
+def bad_lines(command: _Command) -> _Command:
+    """Add the options that say what becomes of lines that do not hold, as `intake`."""
+
+    @click.option(
+        "--on-bad-line",
+        type=click.Choice(["error", "reject"]),
+        default="error",
+        show_default=True,
+        help="End with 65 at bad lines, or leave them out and keep them in rejects.jsonl.",
+    )
+    @click.option(
+        "--reject-limit",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Reject at most N lines, else end with 65.",
+    )
+    @functools.wraps(command)
+    def asked(*args: Any, on_bad_line: str, reject_limit: int | None, **options: Any) -> Any:
+        from evalkit.reading import Intake  # noqa: PLC0415 - heavy imports wait for the command
+
+        reject = on_bad_line == "reject"
+        if reject_limit is not None and not reject:
+            raise UsageError("--reject-limit: found without --on-bad-line=reject, wanted both or neither.")
+        return command(*args, intake=lambda: Intake(reject=reject, limit=reject_limit), **options)
+
+    return cast("_Command", asked)
+
+
+def digest_of(
+    run: str,
+    *,
+    runs_dir: Path,
+    by: Iterable[str] = (),
+    manual: Path | None = None,
+    intake: Intake | None = None,
+    reports_dir: Path | None = None,
+) -> Digest:
     """The run that a person named (path, id or `latest`), held against its rules, scored by every metric.
 
-    `manual` is a table with scores that people set.
+    `manual` is a table with scores that people set. The `intake` says what becomes of bad lines; where all were
+    rejected, they are in the run's folder in `reports_dir` when NoInput is raised.
     """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.engines.overrides import read_manual  # noqa: PLC0415
     from evalkit.engines.scored import scored  # noqa: PLC0415
+    from evalkit.reading import stem  # noqa: PLC0415
+    from evalkit.report.build import save_rejects  # noqa: PLC0415
     from evalkit.report.digest import Run, digest  # noqa: PLC0415
 
     by_hand = read_manual(manual) if manual else {}
-    return digest(Run(*scored(runs.find(run, runs_dir), manual=by_hand)), by=tuple(by))
+    place = runs.find(run, runs_dir)
+    try:
+        return digest(Run(*scored(place, manual=by_hand, intake=intake)), by=tuple(by))
+    except NoInput:
+        if intake and intake.rejected and reports_dir:
+            save_rejects(intake, reports_dir / stem(place))
+        raise
 
 
 def apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) -> None:

@@ -11,8 +11,10 @@ from evalkit.reading.decoding import Refusal, decode
 from evalkit.reading.encoding import encode
 from evalkit.reading.files import Reading, Reject, document, fit, parse, read
 from evalkit.reading.intake import Intake, LineCounts
+from evalkit.reading.sources import ENDINGS, stem
 
 __all__ = [
+    "ENDINGS",
     "Block",
     "Intake",
     "Line",
@@ -28,4 +30,5 @@ __all__ = [
     "lines",
     "parse",
     "read",
+    "stem",
 ]

@@ -113,8 +113,9 @@ def _not_finite(cell: Any) -> str | None:
 def _opened(path: Path) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """The columns and the batches of the file."""
     with _source(path) as (schema, batches):
-        twice = [name for name, n in Counter(schema.names).items() if n > 1]
-        if twice:
+        with _mending(path, 1):
+            names = Counter(schema.names)
+        if twice := [name for name, n in names.items() if n > 1]:
             found = f"the column {shown(twice[0])} twice"
             raise BadData([Fault(str(path), 1, "file", found, "each column once")])
         yield schema, batches

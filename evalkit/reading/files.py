@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -45,6 +46,7 @@ class Reject(NamedTuple):
 class Reading(Generic[_ModelT]):
     """What a file held: `items` with the `numbers` of their lines, `faults`, and the counts of the rest.
 
+    No more than `most` faults are kept, `more` counts those beyond: a large file may be bad in every line.
     `rejects` are the bad lines themselves where they were asked for, `columns` the names of a table's columns.
     `whole` is false where the file could not be read to its end; the last fault then says why.
     """
@@ -57,6 +59,21 @@ class Reading(Generic[_ModelT]):
     rejects: list[Reject] = field(default_factory=list)
     columns: frozenset[str] = frozenset()
     whole: bool = True
+    most: int = sys.maxsize
+    more: int = 0
+
+    def blame(self, faults: Sequence[Fault]) -> None:
+        """Take in what is wrong with a line."""
+        kept = faults[: max(0, self.most - len(self.faults))]
+        self.faults.extend(kept)
+        self.more += len(faults) - len(kept)
+
+    def end(self, faults: Sequence[Fault]) -> None:
+        """Take in why the rest could not be read, at the cost of the last faults where there is no room."""
+        room = max(0, self.most - len(faults))
+        self.more += len(self.faults[room:])
+        self.faults[room:] = faults
+        self.whole = False
 
 
 def document(path: Path) -> Any:
@@ -123,16 +140,17 @@ def read(
     torn_tail: bool = False,
     max_line_bytes: int = MAX_LINE_BYTES,
     rejecting: bool = False,
+    most: int = sys.maxsize,
 ) -> Reading[_ModelT]:
     """Every line of the file, or row of a Parquet or Arrow file, as `model`; `faults` names those that do not hold.
 
     With `torn_tail` a last line without its `\\n` that does not hold is counted as torn, not as a fault: a
     run that was killed, or that is still being written, ends so. Lines are items, lines with faults, blank
     or torn; nothing else happens to them, except that a line too long, or a damaged place in compressed data,
-    is the last that is read. With `rejecting` the bad lines are kept as they are. NoInput where the file cannot
-    be read.
+    is the last that is read. With `rejecting` the bad lines are kept as they are, and `most` bounds the faults
+    that are kept. NoInput where the file cannot be read.
     """
-    reading: Reading[_ModelT] = Reading()
+    reading: Reading[_ModelT] = Reading(most=most)
     try:
         if is_table(path):
             reading.columns = columns_of(path)
@@ -142,8 +160,7 @@ def read(
             for line in lines(path, max_bytes=max_line_bytes):
                 take_line(reading, path, line, model, torn_tail=torn_tail, rejecting=rejecting)
     except BadData as end:
-        reading.faults.extend(end.faults)
-        reading.whole = False
+        reading.end(end.faults)
     return reading
 
 
@@ -164,7 +181,7 @@ def take_line(
     if isinstance(item, list) and torn_tail and not line.ended:
         reading.torn += 1
     elif isinstance(item, list):
-        reading.faults.extend(item)
+        reading.blame(item)
         if rejecting:
             reading.rejects.append(Reject(line.number, line.offset, _reason(item), line.raw))
     else:
@@ -177,7 +194,7 @@ def _take_row(
 ) -> None:
     item = row.faults or fit(row.cells, model, path=str(path), line=row.number)
     if isinstance(item, list):
-        reading.faults.extend(item)
+        reading.blame(item)
         if rejecting:
             raw = json.dumps(row.cells, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace")
             reading.rejects.append(Reject(row.number, None, _reason(item), raw))
@@ -187,5 +204,9 @@ def _take_row(
 
 
 def _reason(faults: Iterable[Fault]) -> str:
-    """The faults of one line without their place."""
-    return "; ".join(f"{fault.field}: found {fault.found}, wanted {fault.wanted}" for fault in faults)
+    """The faults of one line without their place, but for the column."""
+    return "; ".join(
+        f"{fault.field}{f' column {fault.column}' if fault.column else ''}: "
+        f"found {fault.found}, wanted {fault.wanted}"
+        for fault in faults
+    )

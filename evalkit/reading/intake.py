@@ -53,7 +53,7 @@ class Intake:
         Raises BadData where lines are bad and may not be rejected, are more than the limit, or where the file
         could not be read to its end: what was not read is not rejected. NoInput where no line is good.
         """
-        reading = read(path, model, torn_tail=torn_tail, rejecting=self.reject)
+        reading = read(path, model, torn_tail=torn_tail, rejecting=self.reject, most=BadData.shown)
         self.settle(path, reading, ok=len(reading.items))
         return reading
 
@@ -61,7 +61,7 @@ class Intake:
         """What comes of a file that was read, `ok` of whose lines are good; raises as `read`."""
         kept = self.reject and reading.whole and (self.limit is None or len(reading.rejects) <= self.limit)
         if reading.faults and not kept:
-            raise BadData(reading.faults)
+            raise BadData(reading.faults, more=reading.more)
         self.rejected = reading.rejects
         counts = (ok, len(reading.rejects), reading.blank, reading.torn)
         self.counts = LineCounts(sum(counts), *counts)

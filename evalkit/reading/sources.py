@@ -28,6 +28,7 @@ MAX_RATIO = 200
 ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet", ".arrow", ".feather")
 """How the names of runs and eval sets may end, the one that wins where two stand for one run first."""
 
+_DOCUMENT = ".json"
 _UNRATED = 2**20
 _PIECE = 64 * 2**10
 _MAGIC: dict[_Kind, re.Pattern[bytes]] = {
@@ -43,8 +44,8 @@ _HEAD = 8
 
 
 def stem(path: Path) -> str:
-    """The name of the file without the ending that says its kind: the run's id."""
-    for ending in sorted(ENDINGS, key=len, reverse=True):
+    """The name of the file without the ending that says its kind: the id of a run, the name of an eval set."""
+    for ending in (*ENDINGS, _DOCUMENT):
         if path.name.endswith(ending):
             return path.name.removesuffix(ending)
     return path.name

@@ -68,8 +68,7 @@ def batches(
         for block in blocks(path):
             yield reader.whole(block) or reader.mixed(block)
     except BadData as end:
-        reading.faults.extend(end.faults)
-        reading.whole = False
+        reading.end(end.faults)
 
 
 class _Reader:

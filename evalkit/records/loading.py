@@ -58,7 +58,7 @@ def from_file(
 
 
 def _by_columns(path: Path, intake: Intake) -> Source:
-    file, reading = opened(path), Reading[EvalRecord]()
+    file, reading = opened(path), Reading[EvalRecord](most=BadData.shown)
     parts = list(batches(path, reading, rejecting=intake.reject))
     tables, places = [part.columns for part in parts], [part.places for part in parts]
     n = sum(map(len, tables))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from evalkit.metrics.intent import near_misses, unknown_parents
 from evalkit.records import Records
-from evalkit.report.digest import Digest
+from evalkit.report.digest import Digest, Run
 
 __all__ = ["notes"]
 
@@ -17,7 +17,7 @@ def notes(digest: Digest) -> list[str]:
     """One sentence for each oddity of the run, most far-reaching first; none for a run without any."""
     run = digest.run
     parents = run.manifest.intent_parents if run.manifest else {}
-    return [*_state(digest), *_file(run.records), *_labels(run.records, parents)]
+    return [*_state(digest), *_file(run), *_labels(run.records, parents)]
 
 
 def _state(digest: Digest) -> Iterator[str]:
@@ -34,7 +34,10 @@ def _state(digest: Digest) -> Iterator[str]:
         )
 
 
-def _file(records: Records) -> Iterator[str]:
+def _file(run: Run) -> Iterator[str]:
+    records, intake = run.records, run.intake
+    if intake and intake.reject:
+        yield f"Bad lines were rejected, rejects.jsonl has them: {intake.counts}."
     if records.superseded:
         yield f"{records.superseded} older records of the same samples were left out."
     if records.torn:

@@ -12,6 +12,7 @@ from evalkit import runs, writing
 from evalkit.contracts import EvalRecord, Manifest
 from evalkit.errors import BadData, Fault, NoInput, UsageError
 from evalkit.reading import lines, parse
+from evalkit.reading.sources import kind_of
 from evalkit.runner.plan import Sample
 
 __all__ = ["Ledger"]
@@ -47,7 +48,7 @@ class Ledger:
     @classmethod
     def new(cls, files: runs.RunFiles, manifest: Manifest) -> Ledger:
         """The books of a run that is not there yet; UsageError where it is."""
-        for path in (files.records, files.manifest):
+        for path in (runs.on_file(manifest.run_id, files.records.parent) or files.records, files.manifest):
             if os.path.lexists(path):
                 raise UsageError(
                     f"run {manifest.run_id!r}: found {path}, wanted a new run; "
@@ -59,9 +60,11 @@ class Ledger:
     def resumed(cls, files: runs.RunFiles, manifest: Manifest, keys: Collection[str]) -> Ledger:
         """The books of a run that is there, as far as its samples are among `keys`.
 
-        NoInput where there is no such run, UsageError where it was started otherwise than `manifest` says,
+        NoInput where there is no such run, UsageError where it was started otherwise than `manifest` says or is
+        kept in a form that does not grow,
         BadData where a line does not hold. The files stay as they are.
         """
+        _refuse_other_form(files, manifest.run_id)
         before = runs.manifest(files.records)
         if before is None:
             raise _unknown(files, manifest.run_id)
@@ -119,6 +122,17 @@ class Ledger:
             }
         )
         return self.manifest
+
+
+def _refuse_other_form(files: runs.RunFiles, run_id: str) -> None:
+    """UsageError where the records are compressed, or a table: only plain lines can be added to."""
+    kept = runs.on_file(run_id, files.records.parent)
+    plain = kept is None or (kept == files.records and kind_of(kept) == "lines")
+    if kept is not None and not plain:
+        raise UsageError(
+            f"run {run_id!r}: found {kept}, wanted {files.records.name} of plain lines: only such a file can be "
+            "added to; write it as plain JSONL, or take another --run-id."
+        )
 
 
 def _unknown(files: runs.RunFiles, run_id: str) -> NoInput | UsageError:

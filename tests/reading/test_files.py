@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -164,6 +166,41 @@ def test_an_endless_line_is_refused_at_16_mib_in_bounded_memory(tmp_path: Path) 
     tracemalloc.stop()
     assert [fault.found for fault in reading.faults] == ["more than 16,777,216 bytes"]
     assert peak < 100 * 2**20
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is asked of Linux")
+def test_an_endless_file_takes_little_memory_of_the_process(tmp_path: Path) -> None:
+    """The same in a process of its own, as the system counts it: with all that evalkit imports."""
+    file = tmp_path / "endless.jsonl"
+    with file.open("wb") as out:
+        out.truncate(2**30)
+    code = (
+        "import re, sys; from evalkit.errors import BadData; from evalkit.records import load\n"
+        "try: load(sys.argv[1])\n"
+        "except BadData as bad: print(bad)\n"
+        "print(re.search(r'VmHWM:\\s+(\\d+) kB', open('/proc/self/status').read())[1])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True)
+    told, peak = done.stdout.splitlines()
+    assert told.endswith(
+        ":1: line: found more than 16,777,216 bytes, wanted a shorter line; the rest is unread"
+    )
+    assert int(peak) < 200 * 2**10
+
+
+def test_no_invalid_byte_is_replaced_wherever_it_stands(file: Path) -> None:
+    whole = b'{"sample_id":"a","query":"' + "退货".encode() * 166 + b'"}'
+    assert len(whole) > 1_000
+    file.write_bytes(b"\n".join(whole[:place] + b"\xff" + whole[place:] for place in range(len(whole) + 1)))
+    reading = read(file, Case)
+    assert not reading.items
+    for place, fault in enumerate(reading.faults):
+        cut = len(
+            whole[:place].decode("utf-8", "ignore").encode()
+        )  # a character cut in two is bad where it begins
+        byte = (whole[:place] + b"\xff")[cut]
+        assert fault.found == f"an invalid UTF-8 byte 0x{byte:02x} at offset {cut}"
+        assert fault.column == len(whole[:cut].decode()) + 1
 
 
 @pytest.mark.parametrize(
