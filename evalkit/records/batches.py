@@ -27,8 +27,9 @@ from evalkit.records.places import Places
 
 __all__ = ["Batch", "batches"]
 
-_LEARN_BYTES = 1 << 20
-"""How much is read by the models before they teach the forms: learning takes as long as that."""
+LEARN_AFTER = 1 << 20
+"""Bytes that the models read before they teach the forms: learning takes about as long as reading them."""
+
 _LESSON = 128
 _NEWLINE = ord("\n")
 _SPACE = ord(" ")
@@ -46,7 +47,7 @@ class Batch(NamedTuple):
 class _Seen:
     """What the lines of one block turned out to be: of a known form, or records that the models made."""
 
-    by_form: dict[int, list[tuple[Line, Sequence[str]]]] = field(default_factory=lambda: defaultdict(list))
+    by_form: dict[Known, list[tuple[Line, Sequence[str]]]] = field(default_factory=lambda: defaultdict(list))
     records: list[tuple[Line, EvalRecord]] = field(default_factory=list)
 
 
@@ -56,14 +57,16 @@ def batches(
     *,
     columns: Mapping[str, pa.DataType] = COLUMNS,
     rejecting: bool = False,
+    learn_after: int = LEARN_AFTER,
 ) -> Iterator[Batch]:
     """The records of a file of lines, a batch at a time, in the order of their lines.
 
     `columns` are the wanted ones. What is no record is put into `reading`, as by `reading.read`: faults, blank
-    lines, a torn end, and with `rejecting` the bad lines; its items stay empty. Raises NoInput where the file
+    lines, a torn end, and with `rejecting` the bad lines; its items stay empty. After `learn_after` bytes that
+    no form matched, forms are learned; then after twice as many, and so on. Raises NoInput where the file
     cannot be read.
     """
-    reader = _Reader(path, reading, columns, rejecting=rejecting)
+    reader = _Reader(path, reading, columns, rejecting=rejecting, learn_after=learn_after)
     try:
         for block in blocks(path):
             yield reader.whole(block) or reader.mixed(block)
@@ -81,13 +84,15 @@ class _Reader:
         columns: Mapping[str, pa.DataType],
         *,
         rejecting: bool,
+        learn_after: int,
     ) -> None:
         self._path, self._reading, self._columns, self._rejecting = path, reading, columns, rejecting
         self._forms = Forms(columns)
         self._constants: dict[tuple[int, str], pa.Array[Any]] = {}
         self._lesson: deque[tuple[bytes, EvalRecord]] = deque(maxlen=_LESSON)
         self._read = 0
-        self._due = _LEARN_BYTES
+        self._due = learn_after
+        self._text_starts = 0
 
     def whole(self, block: Block) -> Batch | None:
         """The batch of a block all of whose lines are of the form that came last; None where one is not."""
@@ -105,14 +110,13 @@ class _Reader:
 
     def mixed(self, block: Block) -> Batch:
         """The batch of any block, line by line."""
+        if block.offset == 0 and block.raw.startswith(_BOM):
+            self._text_starts = len(_BOM)
         seen = _Seen()
         odd = _lines_with_controls(block.raw)
         for line in block.lines():
             if line.number - block.number in odd or not line.ended or not self._matched(line, seen):
                 self._parsed(line, seen)
-        if self._read > self._due:
-            self._forms.learn(self._lesson)
-            self._read, self._due = 0, 2 * self._due
         return self._batch(seen)
 
     def _matched(self, line: Line, seen: _Seen) -> bool:
@@ -123,7 +127,7 @@ class _Reader:
         for place, form in enumerate(self._forms.known):
             found = form.expression.fullmatch(text + "\n")
             if found and not form.has_odd([found.groups("")]):
-                seen.by_form[id(form)].append((line, found.groups("")))
+                seen.by_form[form].append((line, found.groups("")))
                 self._forms.prefer(place)
                 return True
         return False
@@ -138,21 +142,23 @@ class _Reader:
             seen.records.append((line, record))
             self._lesson.append((line.raw, record))
             self._read += len(line.raw)
+        if self._read > self._due:
+            self._forms.learn(self._lesson)
+            self._read, self._due = 0, 2 * self._due
 
     def _batch(self, seen: _Seen) -> Batch:
         lines, tables = (
             [line for line, _ in seen.records],
             [of_rows([row for _, row in seen.records], self._columns)],
         )
-        for form in self._forms.known:
-            taken = seen.by_form[id(form)]
+        for form, taken in seen.by_form.items():
             lines += [line for line, _ in taken]
             tables.append(self._table(form, [row for _, row in taken], is_folded=True))
         numbers, offsets, sizes = (
             np.array(column, dtype=np.int64).reshape(-1)
             for column in (
                 [line.number for line in lines],
-                [line.offset for line in lines],
+                [line.offset or self._text_starts for line in lines],
                 [len(line.raw) for line in lines],
             )
         )

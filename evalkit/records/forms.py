@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from evalkit.contracts import EvalRecord
@@ -53,7 +54,8 @@ class _Expression(NamedTuple):
     columns: tuple[str, ...] = ()
 
 
-class Known(NamedTuple):
+@dataclass(frozen=True, eq=False, slots=True)
+class Known:
     """A form to read by: `expression` matches whole lines with their ends, its groups hold the `columns`.
 
     What a line of the form does not say is in its record as in the `sample`.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from io import BufferedReader
 from pathlib import Path
 from typing import overload
 
@@ -14,23 +14,39 @@ from numpy.typing import NDArray
 from evalkit.contracts import EvalRecord
 from evalkit.errors import StorageError
 from evalkit.reading import Line, parse
+from evalkit.reading.sources import opened
 from evalkit.records.asked import asked
 from evalkit.records.places import Places
 
-__all__ = ["Changed", "FileRows"]
+__all__ = ["Changed", "FileRows", "HeldFile"]
 
 _KEPT = 20_000
 
 
+class HeldFile:
+    """A file that stays open, and is the same file, for as long as somebody holds this."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file; NoInput where it cannot be."""
+        self.path = path
+        with opened(path) as file:
+            self._descriptor = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self._descriptor)
+
+    def at(self, offset: int, size: int) -> bytes:
+        """The bytes that stand there."""
+        return os.pread(self._descriptor, size, offset)
+
+
 class FileRows(Sequence[EvalRecord]):
-    """The records at some places of a file, the first to be asked for kept; the file stays open.
+    """The records at some places of a file, the first to be asked for kept.
 
     StorageError for a line that is no record any more: somebody wrote into the file since it was read.
     """
 
-    def __init__(self, path: Path, file: BufferedReader, places: Places) -> None:
+    def __init__(self, file: HeldFile, places: Places) -> None:
         """The rows of the lines at these places."""
-        self._path, self._file, self._places = path, file, places
+        self._file, self._places = file, places
         self._kept: dict[int, EvalRecord] = {}
 
     def __len__(self) -> int:
@@ -54,14 +70,14 @@ class FileRows(Sequence[EvalRecord]):
 
     def taken(self, rows: NDArray[np.int64]) -> FileRows:
         """Only the records at these rows, in this order."""
-        return FileRows(self._path, self._file, self._places.taken(rows))
+        return FileRows(self._file, self._places.taken(rows))
 
     def _made(self, row: int) -> EvalRecord:
         number, offset, size = (int(column[row]) for column in self._places)
-        line = Line(number, offset, os.pread(self._file.fileno(), size, offset), ended=True)
-        item = parse(self._path, line, EvalRecord)
+        line = Line(number, offset, self._file.at(offset, size), ended=True)
+        item = parse(self._file.path, line, EvalRecord)
         if isinstance(item, list):
-            raise StorageError(f"{self._path}: changed while it was read ({item[0]}); try again.")
+            raise StorageError(f"{self._file.path}: changed while it was read ({item[0]}); try again.")
         record = asked(item, item.model_fields_set)
         if len(self._kept) < _KEPT:
             self._kept[row] = record

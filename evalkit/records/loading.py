@@ -15,11 +15,11 @@ from evalkit.contracts import EvalRecord
 from evalkit.contracts.record import sample_key
 from evalkit.errors import BadData, Fault
 from evalkit.reading import Intake, Reading, fit
-from evalkit.reading.sources import is_text, opened
+from evalkit.reading.sources import is_text
 from evalkit.records.asked import asked
 from evalkit.records.batches import batches
 from evalkit.records.columnar import Columns
-from evalkit.records.lazy import FileRows
+from evalkit.records.lazy import FileRows, HeldFile
 from evalkit.records.places import Places
 
 __all__ = ["Source", "from_file", "from_frame", "keys_of"]
@@ -58,12 +58,12 @@ def from_file(
 
 
 def _by_columns(path: Path, intake: Intake) -> Source:
-    file, reading = opened(path), Reading[EvalRecord](most=BadData.shown)
+    file, reading = HeldFile(path), Reading[EvalRecord](most=BadData.shown)
     parts = list(batches(path, reading, rejecting=intake.reject))
     tables, places = [part.columns for part in parts], [part.places for part in parts]
     n = sum(map(len, tables))
     intake.settle(path, reading, ok=n)
-    columns, rows = Columns(pa.concat_tables(tables)), FileRows(path, file, Places.joined(places))
+    columns, rows = Columns(pa.concat_tables(tables)), FileRows(file, Places.joined(places))
     answered = np.asarray(columns.table["answer_status"]) == "ok"
     kept = _newest(keys_of(columns), answered.tolist())
     if len(kept) == n:

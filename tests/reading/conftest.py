@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from evalkit.contracts import EvalRecord
 from evalkit.errors import BadData, NoInput
 from evalkit.reading import Intake, read
 from evalkit.records import load
+from evalkit.records.loading import ROWS_UP_TO
 
 
 class Outcome(NamedTuple):
@@ -31,11 +33,11 @@ def exact(path: Path) -> Outcome:
     return Outcome(len(reading.items), bad, reading.blank, reading.torn, reading.whole)
 
 
-def loaded(path: Path) -> Outcome:
+def loaded(path: Path, *, rows_up_to: int = ROWS_UP_TO) -> Outcome:
     """What commands read runs with."""
     intake = Intake(reject=True)
     try:
-        load(path, intake=intake)
+        load(path, intake=intake, rows_up_to=rows_up_to)
     except BadData:  # not read to its end: nothing else is fatal where lines are rejected
         return exact(path)._replace(whole=False)
     except NoInput:
@@ -45,7 +47,11 @@ def loaded(path: Path) -> Outcome:
     return Outcome(intake.counts.ok, bad, intake.counts.blank, intake.counts.torn, whole=True)
 
 
-READERS: dict[str, Callable[[Path], Outcome]] = {"exact": exact, "load": loaded}
+READERS: dict[str, Callable[[Path], Outcome]] = {
+    "exact": exact,
+    "load": loaded,
+    "load by columns": partial(loaded, rows_up_to=0),
+}
 """Every reader of runs, by name."""
 
 
