@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from evalkit.metrics.text.family import MEASURES, compute
 from evalkit.metrics.text.measures import bleu_zh, chrf, edit_similarity, rouge_l
-from evalkit.metrics.text.tokens import CHAR, MIXED, ZH, Tokenizer, Tokens
+from evalkit.metrics.text.tokens import CHAR, CHINESE, MIXED, Tokenizer, Tokens
 
 __all__ = [
     "CHAR",
+    "CHINESE",
     "MEASURES",
     "MIXED",
-    "ZH",
     "Tokenizer",
     "Tokens",
     "bleu_zh",

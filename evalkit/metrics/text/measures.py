@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import LCSseq, Levenshtein
 
 from evalkit.metrics.text.ngrams import Overlap, overlap
-from evalkit.metrics.text.tokens import CHAR, ZH, Tokenizer, Tokens
+from evalkit.metrics.text.tokens import CHAR, CHINESE, Tokenizer, Tokens
 
 __all__ = ["Pairs", "bleu_zh", "chrf", "edit_similarity", "rouge_l"]
 
@@ -70,7 +70,7 @@ def bleu_zh(pairs: Pairs) -> _Values:
     sacrebleu's `sentence_bleu` with `tokenize="zh"`, divided by 100: exponential smoothing, and orders that are
     longer than the answer left out. Its signature: `nrefs:1|case:mixed|eff:yes|tok:zh|smooth:exp`.
     """
-    return _batched(pairs, ZH, lambda tokens: _bleu(overlap(tokens, 4)))
+    return _batched(pairs, CHINESE, lambda tokens: _bleu(overlap(tokens, 4)))
 
 
 def _bleu(found: Overlap) -> _Values:

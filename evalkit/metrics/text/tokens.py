@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CHAR", "MIXED", "ZH", "Tokenizer", "Tokens"]
+__all__ = ["CHAR", "CHINESE", "MIXED", "Tokenizer", "Tokens"]
 
 _PART, _ALONE, _NOTHING, _UNSEEN = range(4)
 _CODE_POINTS = 0x110000
@@ -113,7 +113,7 @@ MIXED = Tokenizer(_mixed, prepare=str.lower)
 """Each character of a script that puts no space between words, and each emoji; elsewhere runs of letters, marks and
 digits, in lower case. Punctuation is nothing. On ASCII texts: the words of rouge-score's own tokenizer."""
 
-_CHINESE = (
+_CHINESE_RANGES = (
     range(0x2001, 0x2A6E),  # sacrebleu's own table reads so, where it means rare characters
     range(0x2E80, 0x2FE0),
     range(0x2FF0, 0x3040),
@@ -140,7 +140,7 @@ _STOPS = (
 def _zh(char: str) -> int:
     if char.isspace():
         return _NOTHING
-    return _ALONE if char in _SIGNS or any(ord(char) in script for script in _CHINESE) else _PART
+    return _ALONE if char in _SIGNS or any(ord(char) in script for script in _CHINESE_RANGES) else _PART
 
 
 def _stops_apart(text: str) -> str:
@@ -151,5 +151,5 @@ def _stops_apart(text: str) -> str:
     return text
 
 
-ZH = Tokenizer(_zh, prepare=_stops_apart)
+CHINESE = Tokenizer(_zh, prepare=_stops_apart)
 """The tokens of sacrebleu's `tokenize="zh"`: each Chinese character and most ASCII signs, elsewhere words."""
