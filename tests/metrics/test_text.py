@@ -284,6 +284,7 @@ def test_what_was_set_is_told() -> None:
     ("params", "error", "told"),
     [
         ({"measures": ["rougeL"]}, UnknownName, "rouge_l"),
+        ({"measures": [["chrf"]]}, UnknownName, "chrf"),
         ({"measures": ["chrf", "chrf"]}, UsageError, "each name once"),
         ({"tokenizer": "jieba"}, UsageError, "mixed or char"),
         ({"normalizer": "lower"}, UsageError, "none or nfc or nfkc_casefold"),

@@ -73,7 +73,7 @@ def compute(
 def _require(measures: Sequence[str]) -> None:
     for measure in measures:
         if measure not in MEASURES:
-            raise UnknownName("text measure", measure, MEASURES)
+            raise UnknownName("text measure", str(measure), MEASURES)
     if len(set(measures)) < len(measures):
         raise UsageError(f"text: found measures = {list(measures)}, wanted each name once.")
 
