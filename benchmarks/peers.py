@@ -68,16 +68,15 @@ def mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
 
-def evalkit_legs(rows: list[Sample]) -> Legs:
-    """Whole families, of which the peers have one number each: 7 for tools, 31 for documents."""
-    from evalkit import EvalRecord, MetricResult, Records  # noqa: PLC0415 - this is what is timed
+def evalkit_records(rows: list[Sample]) -> list[Any]:
+    """The samples as records."""
+    from evalkit import EvalRecord  # noqa: PLC0415 - this is what is timed
     from evalkit.contracts import ToolCall  # noqa: PLC0415
-    from evalkit.metrics import intent, retrieval, text, tools  # noqa: PLC0415
 
     def made(sample: Sample, name: str) -> list[ToolCall]:
         return [ToolCall(name=call["name"], arguments=call["args"]) for call in sample[name]]
 
-    records = [
+    return [
         EvalRecord(
             sample_id=str(place),
             intent_l2=row["gold"],
@@ -92,6 +91,14 @@ def evalkit_legs(rows: list[Sample]) -> Legs:
         )
         for place, row in enumerate(rows)
     ]
+
+
+def evalkit_legs(rows: list[Sample]) -> Legs:
+    """Whole families, of which the peers have one number each: 7 for tools, 31 for documents."""
+    from evalkit import MetricResult, Records  # noqa: PLC0415
+    from evalkit.metrics import intent, retrieval, text, tools  # noqa: PLC0415
+
+    records = evalkit_records(rows)
 
     def overall(results: list[MetricResult], name: str) -> float:
         return next(float(found.overall or 0) for found in results if found.name == name)
@@ -114,11 +121,9 @@ def evalkit_legs(rows: list[Sample]) -> Legs:
     }
 
 
-def ragas_legs(rows: list[Sample]) -> Legs:
-    """Its metrics that ask no model; BLEU with the Chinese tokenizer, which is not its default."""
-    warnings.simplefilter("ignore")
-    from ragas import metrics  # noqa: PLC0415 - only in its own environment
-    from ragas.dataset_schema import MultiTurnSample, SingleTurnSample  # noqa: PLC0415
+def ragas_samples(rows: list[Sample]) -> tuple[list[Any], list[Any]]:
+    """The samples as ragas has them: of one turn, and of several for the tool calls."""
+    from ragas.dataset_schema import MultiTurnSample, SingleTurnSample  # noqa: PLC0415 - not in ours
     from ragas.messages import AIMessage, HumanMessage, ToolCall  # noqa: PLC0415
 
     singles = [
@@ -140,6 +145,15 @@ def ragas_legs(rows: list[Sample]) -> Legs:
         )
         for row in rows
     ]
+    return singles, dialogs
+
+
+def ragas_legs(rows: list[Sample]) -> Legs:
+    """Its metrics that ask no model; BLEU with the Chinese tokenizer, which is not its default."""
+    warnings.simplefilter("ignore")
+    from ragas import metrics  # noqa: PLC0415
+
+    singles, dialogs = ragas_samples(rows)
 
     def single(metric: Any) -> Callable[[], float]:
         async def scored() -> list[float]:
