@@ -33,6 +33,7 @@ _BUILT_IN: dict[str, dict[str, str]] = {
         "latency": "evalkit.metrics.latency:compute",
         "outcome": "evalkit.metrics.outcome:compute",
         "passes": "evalkit.metrics.outcome:passes",
+        "text": "evalkit.metrics.text:compute",
         "judged": "evalkit.metrics.judged:compute",
     },
     "rule": {

@@ -83,6 +83,7 @@ THIRD_PARTY = {
 
 EXTRA = {
     "registry": {"pydantic"},  # parameters are held against the annotations of what they are given to
+    "metrics": {"rapidfuzz"},
     "net": {"httpx"},
     "targets": {"httpx", "jmespath", "starlette", "uvicorn", "pydantic"},
     "judges": {"httpx", "pydantic", "xllamacpp"},
