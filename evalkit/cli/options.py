@@ -51,7 +51,10 @@ manual_option = click.option(
     help="A per_sample.csv with scores that people set, in columns <metric>_manual.",
 )
 by_option = click.option(
-    "--by", multiple=True, metavar="FIELD", help="Slice by this field too (difficulty, tags, …); repeatable."
+    "--by",
+    multiple=True,
+    metavar="FIELD",
+    help="Slice by this field too (difficulty, tags, target, …), or by several crossed: intent_l1,target; repeatable.",
 )
 
 

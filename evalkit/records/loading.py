@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from os import PathLike
@@ -50,7 +51,8 @@ def from_file(
     """
     place, taken = Path(path), intake or Intake()
     if is_text(place) and place.stat().st_size > rows_up_to:
-        return _by_columns(place, taken)
+        with contextlib.suppress(UnicodeEncodeError):  # half a surrogate pair, which Arrow cannot hold
+            return _by_columns(place, taken)
     reading = taken.read(place, EvalRecord, torn_tail=True)
     rows = [asked(record, record.model_fields_set | reading.columns) for record in reading.items]
     kept = _newest([row.key for row in rows], [row.answer_status == "ok" for row in rows])

@@ -54,8 +54,12 @@ SLICES: pa.Schema = pa.schema(
     [
         _given("run_id", _TEXT, "The run that was measured."),
         _given("metric", _TEXT, "Name of the metric; the column of `samples` that it averages."),
-        _given("dimension", _TEXT, "What the slice is a slice of: overall, intent_l1, intent_l2, …"),
-        _given("slice", _TEXT, "Label of the slice; empty for overall."),
+        _given(
+            "dimension",
+            _TEXT,
+            "What the slice is a slice of: overall, intent_l1, …; fields crossed have commas: a,b.",
+        ),
+        _given("slice", _TEXT, "Label of the slice, crossed labels as a,b; empty for overall."),
         _given("n_total", _WHOLE, "Samples with that label."),
         _given("n_counted", _WHOLE, "Those of them that the metric counts."),
         _maybe("mean", _REAL, "Mean score of the counted samples; null where nothing was counted."),
