@@ -45,6 +45,7 @@ LAYERS = {
 
 SAME_FLOOR = {
     ("records", "reading"),
+    ("records", "writing"),
     ("cases", "reading"),
     ("planning", "stats"),
     ("agreement", "stats"),

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import overload
 
 import numpy as np
@@ -14,28 +11,13 @@ from numpy.typing import NDArray
 from evalkit.contracts import EvalRecord
 from evalkit.errors import StorageError
 from evalkit.reading import Line, parse
-from evalkit.reading.sources import opened
 from evalkit.records.asked import asked
+from evalkit.records.held import HeldFile
 from evalkit.records.places import Places
 
-__all__ = ["Changed", "FileRows", "HeldFile"]
+__all__ = ["Changed", "FileRows"]
 
 _KEPT = 20_000
-
-
-class HeldFile:
-    """A file that stays open, and is the same file, for as long as somebody holds this."""
-
-    def __init__(self, path: Path) -> None:
-        """Open the file; NoInput where it cannot be."""
-        self.path = path
-        with opened(path) as file:
-            self._descriptor = os.dup(file.fileno())
-        weakref.finalize(self, os.close, self._descriptor)
-
-    def at(self, offset: int, size: int) -> bytes:
-        """The bytes that stand there."""
-        return os.pread(self._descriptor, size, offset)
 
 
 class FileRows(Sequence[EvalRecord]):

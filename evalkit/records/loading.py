@@ -15,13 +15,15 @@ import pyarrow as pa
 from evalkit.contracts import EvalRecord
 from evalkit.contracts.record import sample_key
 from evalkit.errors import BadData, Fault
-from evalkit.reading import Intake, Reading, fit
+from evalkit.reading import Intake, LineCounts, Reading, fit
 from evalkit.reading.sources import is_text
 from evalkit.records.asked import asked
 from evalkit.records.batches import batches
 from evalkit.records.columnar import Columns
-from evalkit.records.lazy import FileRows, HeldFile
+from evalkit.records.held import HeldFile
+from evalkit.records.lazy import FileRows
 from evalkit.records.places import Places
+from evalkit.records.sealed import Sealed, seal, sealed
 
 __all__ = ["Source", "from_file", "from_frame", "keys_of"]
 
@@ -60,18 +62,34 @@ def from_file(
 
 
 def _by_columns(path: Path, intake: Intake) -> Source:
-    file, reading = HeldFile(path), Reading[EvalRecord](most=BadData.shown)
-    parts = list(batches(path, reading, rejecting=intake.reject))
-    tables, places = [part.columns for part in parts], [part.places for part in parts]
-    n = sum(map(len, tables))
-    intake.settle(path, reading, ok=n)
-    columns, rows = Columns(pa.concat_tables(tables)), FileRows(file, Places.joined(places))
-    answered = np.asarray(columns.table["answer_status"]) == "ok"
-    kept = _newest(keys_of(columns), answered.tolist())
-    if len(kept) == n:
-        return Source(rows, columns, 0, reading.torn)
-    places_kept = np.array(kept, dtype=np.int64)
-    return Source(rows.taken(places_kept), columns.taken(places_kept), n - len(kept), reading.torn)
+    file = HeldFile(path)
+    found = sealed(file)
+    if found is None:
+        found = _read(file, intake)
+    else:
+        intake.counts = found.counts
+    return Source(FileRows(file, found.places), Columns(found.columns), found.superseded, found.counts.torn)
+
+
+def _read(file: HeldFile, intake: Intake) -> Sealed:
+    """The columns of a file, from its lines; kept beside it where every line is good."""
+    before, reading = file.state(), Reading[EvalRecord](most=BadData.shown)
+    parts = list(batches(file.path, reading, rejecting=intake.reject))
+    table, places = (
+        pa.concat_tables([part.columns for part in parts]),
+        Places.joined([part.places for part in parts]),
+    )
+    intake.settle(file.path, reading, ok=len(table))
+    answered = np.asarray(table["answer_status"]) == "ok"
+    kept = np.array(_newest(keys_of(Columns(table)), answered.tolist()), dtype=np.int64)
+    superseded = len(table) - len(kept)
+    if superseded:
+        table, places = table.take(kept), places.taken(kept)
+    counts = intake.counts or LineCounts(0, 0, 0, 0, 0)
+    found = Sealed(table, places, superseded, counts)
+    if not reading.faults and file.state() == before:
+        seal(file, found)
+    return found
 
 
 def keys_of(columns: Columns) -> list[str]:
