@@ -31,6 +31,14 @@ class Columns:
         """Whether the field is such a column."""
         return name in self.table.column_names
 
+    def has_texts(self, name: str) -> bool:
+        """Whether the field is such a column, of texts."""
+        return name in self and pa.types.is_string(self.table[name].type)
+
+    def has_lists(self, name: str) -> bool:
+        """Whether the field is such a column, of lists of texts."""
+        return name in self and pa.types.is_list(self.table[name].type)
+
     def sized(self, name: str) -> bool:
         """Whether the field's number of items is a column."""
         return size_column(name) in self
@@ -42,14 +50,14 @@ class Columns:
 
     def codes(self, name: str, code: Code) -> Codes:
         """A column of texts as (n,) int32."""
-        return _joined((_codes(chunk, code) for chunk in self.table[name].chunks), np.int32)
+        return _codes(self.table[name], code)
 
     def lists(self, name: str, code: Code) -> Lists:
         """A column of lists of texts."""
         chunks: list[Any] = self.table[name].chunks
         sizes = _joined((_lengths(part) for part in chunks), np.int64)
         offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-        codes = _joined((_codes(part.flatten(), code) for part in chunks), np.int32)
+        codes = _codes(pa.chunked_array([part.flatten() for part in chunks], pa.string()), code)
         return Lists(offsets, codes, ~self.told(name))
 
     def numbers(self, name: str) -> NDArray[np.float64]:
@@ -109,8 +117,11 @@ def _joined(parts: Iterable[NDArray[Any]], kind: type[np.generic]) -> NDArray[An
 
 
 def _codes(texts: Any, code: Code) -> Codes:
-    """Each text is looked up once."""
-    encoded = texts.dictionary_encode()
-    known = np.array([*map(code, encoded.dictionary.to_pylist()), -1], dtype=np.int32)
-    places: NDArray[np.int32] = np.asarray(encoded.indices.fill_null(len(known) - 1))
-    return known[places]
+    """Each text is looked up once: all chunks of an encoded column have the dictionary of the last one."""
+    chunks: list[Any] = texts.dictionary_encode().chunks
+    if not chunks:
+        return np.zeros(0, dtype=np.int32)
+    known = np.array([*map(code, chunks[-1].dictionary.to_pylist()), -1], dtype=np.int32)
+    places = _joined((np.asarray(chunk.indices.fill_null(len(known) - 1)) for chunk in chunks), np.int32)
+    found: Codes = known[places]
+    return found

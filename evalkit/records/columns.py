@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "Groups", "Lists", "Ranked", "crossed", "grouped", "locked"]
+__all__ = ["Codes", "Groups", "Lists", "Ranked", "crossed", "grouped", "labelled", "locked"]
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
 Codes: TypeAlias = NDArray[np.int32]
@@ -65,6 +65,16 @@ def grouped(values: Sequence[Any]) -> Groups:
     rows = np.array([row for row, _ in pairs], dtype=np.int64)
     codes = np.array([places[label] for _, label in pairs], dtype=np.int64)
     return Groups(tuple(labels), locked(rows), locked(codes))
+
+
+def labelled(rows: NDArray[np.int64], codes: NDArray[np.integer], vocabulary: Sequence[str]) -> Groups:
+    """The rows of each label, from pairs of a row and the code of a label that it has, in the order of rows."""
+    known, places = np.unique(codes, return_inverse=True)
+    labels = [vocabulary[code] for code in known.tolist()]
+    order = sorted(range(len(labels)), key=labels.__getitem__)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return Groups(tuple(labels[number] for number in order), locked(rows), locked(place[places]))
 
 
 def crossed(parts: Sequence[Groups]) -> Groups:

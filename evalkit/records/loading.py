@@ -95,6 +95,8 @@ def _read(file: HeldFile, intake: Intake) -> Sealed:
 def keys_of(columns: Columns) -> list[str]:
     """The identity of each sample, in order."""
     ids, repeats = columns.values("sample_id"), columns.values("repeat")
+    if not any(repeats) and not columns.contains("sample_id", ["#"]).any():
+        return ids
     return [sample_key(name, repeat) for name, repeat in zip(ids, repeats, strict=True)]
 
 

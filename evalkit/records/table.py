@@ -14,7 +14,7 @@ from evalkit.contracts import EvalRecord
 from evalkit.reading import Intake
 from evalkit.records.by_row import ByRow
 from evalkit.records.columnar import Columns
-from evalkit.records.columns import Codes, Groups, Lists, crossed, grouped, locked
+from evalkit.records.columns import Codes, Groups, Lists, crossed, grouped, labelled, locked
 from evalkit.records.fields import SIZED
 from evalkit.records.lazy import Changed
 from evalkit.records.loading import ROWS_UP_TO, from_file, from_frame, keys_of
@@ -141,6 +141,14 @@ class Records(Sequence[EvalRecord]):
         return self._groups[by]
 
     def _grouped(self, name: str) -> Groups:
+        if self._kept is not None and self._kept.has_texts(name):
+            codes = self._text_codes(name)
+            rows = np.flatnonzero(codes >= 0)
+            return labelled(rows, codes[rows], self.vocabulary)
+        if self._kept is not None and self._kept.has_lists(name):
+            (lists,) = self.lists(name)
+            ranked = lists.ranked()
+            return labelled(ranked.rows, ranked.codes, self.vocabulary)
         values = self.column(name)
         if name in self.of_run and not any(values):
             values = [self.of_run[name]] * len(self)
