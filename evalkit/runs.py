@@ -17,8 +17,9 @@ from typing import NamedTuple
 from evalkit import writing
 from evalkit.contracts import Manifest
 from evalkit.errors import BadData, NoInput, UsageError
-from evalkit.reading import ENDINGS, Line, parse, stem
+from evalkit.reading import Line, parse, stem
 from evalkit.reading.encoding import escaped
+from evalkit.reading.sources import ENDINGS
 
 __all__ = [
     "RunFiles",

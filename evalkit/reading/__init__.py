@@ -11,10 +11,9 @@ from evalkit.reading.decoding import Refusal, decode
 from evalkit.reading.encoding import encode
 from evalkit.reading.files import Reading, Reject, document, fit, parse, read
 from evalkit.reading.intake import Intake, LineCounts
-from evalkit.reading.sources import ENDINGS, stem
+from evalkit.reading.sources import stem
 
 __all__ = [
-    "ENDINGS",
     "Block",
     "Intake",
     "Line",

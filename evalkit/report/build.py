@@ -20,6 +20,7 @@ from evalkit.report.failures import as_lines
 from evalkit.report.masking import masked_digest, masked_verdict
 from evalkit.report.summary import summary
 from evalkit.report.verdict import Verdict
+from evalkit.writing import folder as made
 from evalkit.writing import replace
 
 __all__ = ["Written", "report_run", "save_rejects", "score_run"]
@@ -58,7 +59,7 @@ def save_rejects(intake: Intake | None, folder: Path) -> tuple[str, ...]:
     Elsewhere one that an earlier reading left is removed: it would tell of lines that now hold.
     """
     if intake is None or not intake.reject:
-        (folder / REJECTS).unlink(missing_ok=True)
+        (made(folder) / REJECTS).unlink(missing_ok=True)
         return ()
     replace(folder / REJECTS, rejected_lines(intake.rejected))
     return (REJECTS,)
