@@ -96,20 +96,20 @@ class Fault:
 
 
 class BadData(EvalkitError):
-    """Lines of a file do not hold; `faults` has each one, the message the first of them."""
+    """Lines of a file do not hold; `faults` has each one, the message the first of them and what to do."""
 
     exit_code = 65
     shown = 20
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
-        self.faults = tuple(faults)
+    def __init__(self, faults: Sequence[Fault], advice: str = "") -> None:
+        self.faults, self.advice = tuple(faults), advice
         lines = [str(fault) for fault in self.faults[: self.shown]]
         if len(self.faults) > self.shown:
             lines.append(f"… and {len(self.faults) - self.shown} more")
-        super().__init__("\n".join(lines))
+        super().__init__("\n".join([*lines, advice] if advice else lines))
 
-    def __reduce__(self) -> tuple[type[BadData], tuple[tuple[Fault, ...]]]:
-        return BadData, (self.faults,)
+    def __reduce__(self) -> tuple[type[BadData], tuple[tuple[Fault, ...], str]]:
+        return BadData, (self.faults, self.advice)
 
 
 class NoInput(EvalkitError):

@@ -20,12 +20,32 @@ from evalkit.errors import BadData, NoInput, UsageError
 from evalkit.reading import Line, parse
 from evalkit.reading.encoding import escaped
 
-__all__ = ["RunFiles", "checked_id", "family", "files", "find", "latest", "manifest", "new_id", "save"]
+__all__ = [
+    "RunFiles",
+    "beside",
+    "checked_id",
+    "family",
+    "files",
+    "find",
+    "latest",
+    "manifest",
+    "new_id",
+    "save",
+]
 
 LATEST = "latest"
 _BESIDE = ".judged.jsonl"  # what judges said of a run is no run
-_ENDS = (".meta.json", ".torn", ".lock", _BESIDE, ".judged.torn", ".judged.lock")
-_TAKEN = (".meta", ".judged", ".torn", ".lock")
+_ENDS = (
+    ".meta.json",
+    ".torn",
+    ".lock",
+    ".capture",
+    ".before-repair",
+    _BESIDE,
+    ".judged.torn",
+    ".judged.lock",
+)
+_TAKEN = (".meta", ".judged", ".torn", ".lock", ".capture", ".before-repair")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SHOWN = 5
@@ -52,7 +72,7 @@ def checked_id(name: str) -> str:
 
 def files(run_id: str, runs_dir: Path) -> RunFiles:
     """Where the run with that id lives; UsageError where it cannot be an id."""
-    return _beside(runs_dir / f"{checked_id(run_id)}.jsonl")
+    return beside(runs_dir / f"{checked_id(run_id)}.jsonl")
 
 
 def family(records: Path) -> list[Path]:
@@ -61,7 +81,8 @@ def family(records: Path) -> list[Path]:
     return [records, *(records.with_name(stem + end) for end in _ENDS)]
 
 
-def _beside(records: Path) -> RunFiles:
+def beside(records: Path) -> RunFiles:
+    """The files of the run whose records are at that path."""
     stem = records.name.removesuffix(".jsonl")
     return RunFiles(records, *(records.with_name(stem + end) for end in (".meta.json", ".torn", ".lock")))
 
@@ -118,7 +139,7 @@ def _newest_first(runs_dir: Path) -> list[str]:
 
 def manifest(records: Path) -> Manifest | None:
     """What stands beside the records of a run, null where nothing does; BadData where it does not hold."""
-    path = _beside(records).manifest
+    path = beside(records).manifest
     try:
         raw = path.read_bytes()
     except FileNotFoundError:

@@ -37,6 +37,8 @@ _COMMANDS = {
     "schema": "checking",
     "targets": "targeting",
     "target": "targeting",
+    "verify": "keeping",
+    "repair": "keeping",
     "demo": "demo",
 }
 """Each command and the module that has it, in the order in which `--help` lists them."""

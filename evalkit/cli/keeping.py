@@ -1,0 +1,118 @@
+"""`evalkit verify` and `evalkit repair`: is every line of a run there, and what to do where one is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evalkit.cli.options import as_json, places, run_argument, say
+
+if TYPE_CHECKING:
+    from evalkit.runner.repairing import Repaired
+    from evalkit.runner.verifying import Verified
+
+__all__ = ["repair", "verify"]
+
+_UNFINISHED = 3
+_BAD_DATA = 65
+_SHOWN = 20
+
+
+@click.command()
+@run_argument
+@click.option("--allow-rejects", is_flag=True, help="Do not end with 65 for lines that hold no record.")
+@places
+@as_json
+@click.pass_context
+def verify(
+    ctx: click.Context,
+    *,
+    run: str,
+    allow_rejects: bool,
+    runs_dir: Path,
+    reports_dir: Path,  # noqa: ARG001 - a shared option
+    as_json: bool,
+) -> None:
+    """Count every line of a run, lines = ok + rejected + torn + blank, and hold the counts against its manifest.
+
+    Nothing is changed, also not while the run goes on. Ends with 0 where every line holds and the run is
+    complete, with 65 where a line holds no record or the manifest disagrees, with 3 where the last line is torn
+    or the run did not come to its end: `--resume` goes on with it.
+
+    \b
+    evalkit verify latest
+    evalkit verify nightly --allow-rejects --json
+    """
+    from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.runner.verifying import verify as verified  # noqa: PLC0415
+
+    path = runs.find(run, runs_dir)
+    found = verified(path)
+    if as_json:
+        say(_plain(found))
+    else:
+        _show(path, found)
+    broken = found.disagreements or (found.rejects and not allow_rejects)
+    ctx.exit(_BAD_DATA if broken else 0 if found.finished else _UNFINISHED)
+
+
+@click.command()
+@run_argument
+@places
+@as_json
+def repair(*, run: str, runs_dir: Path, reports_dir: Path, as_json: bool) -> None:  # noqa: ARG001
+    """Leave a run in which every line holds, and lose no byte of it.
+
+    Whole records inside broken lines get lines of their own. All other bytes of broken lines go to
+    `<run_id>.torn`, and the file as it was stays as `<run_id>.before-repair`; a file that is whole is not
+    touched. The manifest's counts follow; samples that are missing are asked by `--resume`. Ends with 75 while
+    somebody writes the run.
+
+    \b
+    evalkit repair nightly
+    """
+    from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.runner.repairing import repair as repaired  # noqa: PLC0415
+
+    path = runs.find(run, runs_dir)
+    done = repaired(path)
+    if as_json:
+        original = None if done.original is None else str(done.original)
+        say({**done._asdict(), "original": original, "now": _plain(done.now)})
+        return
+    click.echo(_told(done))
+    _show(path, done.now)
+
+
+def _plain(found: Verified) -> dict[str, Any]:
+    from dataclasses import asdict  # noqa: PLC0415
+
+    return {**asdict(found), "rejects": [reject._asdict() for reject in found.rejects]}
+
+
+def _told(done: Repaired) -> str:
+    if done.original is None:
+        return "every line holds; nothing was touched"
+    return f"{done.rescued} records rescued, {done.set_aside} bytes set aside; the file as it was: {done.original}"
+
+
+def _show(path: Path, found: Verified) -> None:
+    from evalkit.report.text import visible  # noqa: PLC0415
+
+    click.echo(
+        f"{path}: {found.lines} lines = {found.ok} ok + {found.rejected} rejected + {found.torn} torn"
+        f" + {found.blank} blank"
+    )
+    click.echo(
+        f"samples {found.samples}, superseded lines {found.superseded}, torn before {found.fragments} bytes"
+    )
+    for reject in found.rejects[:_SHOWN]:
+        place = f"line {reject.line}, byte {reject.offset}, {reject.bytes} bytes"
+        click.echo(visible(f"rejected: {place}: found {reject.found}, wanted {reject.wanted}"))
+    if len(found.rejects) > _SHOWN:
+        click.echo(f"… and {len(found.rejects) - _SHOWN} more")
+    for told in found.disagreements:
+        click.echo(visible(f"manifest disagrees: {told}"))
+    click.echo(f"state: {found.state or 'no manifest'}")
