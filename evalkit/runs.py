@@ -52,12 +52,13 @@ _SHOWN = 5
 
 
 class RunFiles(NamedTuple):
-    """The paths of one run: its records, its manifest, torn fragments of its records, its lock."""
+    """The paths of one run: its records, its manifest, torn fragments of its records, its lock, its capture."""
 
     records: Path
     manifest: Path
     torn: Path
     lock: Path
+    capture: Path
 
 
 def checked_id(name: str) -> str:
@@ -84,7 +85,8 @@ def family(records: Path) -> list[Path]:
 def beside(records: Path) -> RunFiles:
     """The files of the run whose records are at that path."""
     stem = records.name.removesuffix(".jsonl")
-    return RunFiles(records, *(records.with_name(stem + end) for end in (".meta.json", ".torn", ".lock")))
+    ends = (".meta.json", ".torn", ".lock", ".capture")
+    return RunFiles(records, *(records.with_name(stem + end) for end in ends))
 
 
 def _ids() -> Iterator[str]:

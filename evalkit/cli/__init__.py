@@ -39,6 +39,7 @@ _COMMANDS = {
     "target": "targeting",
     "verify": "keeping",
     "repair": "keeping",
+    "replay": "keeping",
     "demo": "demo",
 }
 """Each command and the module that has it, in the order in which `--help` lists them."""

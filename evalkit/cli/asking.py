@@ -48,6 +48,11 @@ asking_options = each(
         is_flag=True,
         help="Go on with the run of that --run-id, same target and parameters; asks only what has no line yet.",
     ),
+    _LIST(
+        "--capture",
+        is_flag=True,
+        help="Keep every byte that the target sends, with its arrival, beside the run; `evalkit replay` reads it.",
+    ),
     _LIST("--retry-errors", is_flag=True, help="With --resume, ask again what failed."),
     places,
 )

@@ -1,4 +1,4 @@
-"""`evalkit verify` and `evalkit repair`: is every line of a run there, and what to do where one is not."""
+"""`evalkit verify`, `repair` and `replay`: is every line of a run there, and how to get it back where one is not."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import click
 from evalkit.cli.options import as_json, places, run_argument, say
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from evalkit.runner.repairing import Repaired
     from evalkit.runner.verifying import Verified
 
-__all__ = ["repair", "verify"]
+__all__ = ["repair", "replay", "verify"]
 
 _UNFINISHED = 3
 _BAD_DATA = 65
@@ -84,6 +86,56 @@ def repair(*, run: str, runs_dir: Path, reports_dir: Path, as_json: bool) -> Non
         return
     click.echo(_told(done))
     _show(path, done.now)
+
+
+@click.command()
+@run_argument
+@click.option("--run-id", metavar="NAME", help="Name of the new run; made up without it.")
+@places
+@as_json
+def replay(
+    *,
+    run: str,
+    run_id: str | None,
+    runs_dir: Path,
+    reports_dir: Path,  # noqa: ARG001 - a shared option
+    as_json: bool,
+) -> None:
+    """Make the records of a run anew from its capture, without asking anybody: a run of its own beside it.
+
+    With the evalkit that made the run they are the same, byte for byte but for the name of the run; with another
+    one they are what it reads out of the same bytes. No key is needed. A run is captured with `--capture`.
+
+    \b
+    evalkit run eval_sets/eval_set_v1.jsonl --target demo --run-id nightly --capture
+    evalkit replay nightly --run-id nightly-again
+    """
+    from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.runner.replaying import replay as replayed  # noqa: PLC0415
+
+    path = runs.find(run, runs_dir)
+    done = replayed(path, _target_of(path), run_id=run_id)
+    if as_json:
+        say({**done._asdict(), "manifest": done.manifest.model_dump(mode="json")})
+        return
+    click.echo(
+        f"run {done.manifest.run_id}: {done.replayed} replayed, {done.identical} identical, "
+        f"{done.withheld} withheld, {done.unreadable} bytes unreadable"
+    )
+
+
+def _target_of(path: Path) -> Callable[..., Any]:
+    """The target of a run, with the parameters that its manifest has."""
+    from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.cli.options import target_spec  # noqa: PLC0415
+    from evalkit.errors import UsageError  # noqa: PLC0415
+    from evalkit.registry import Spec, bind  # noqa: PLC0415
+
+    manifest = runs.manifest(path)
+    if manifest is None:
+        raise UsageError(f"{path}: found no manifest beside it, wanted one, to know the target.")
+    spec = target_spec(manifest.target, ())
+    return bind("target", Spec(spec.type, {**manifest.target_config}))
 
 
 def _plain(found: Verified) -> dict[str, Any]:

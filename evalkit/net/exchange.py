@@ -22,7 +22,6 @@ and keeps what had arrived. Deadlines are wall clock over the whole exchange, wh
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,10 +30,11 @@ from typing import Any, NamedTuple
 import httpx
 
 from evalkit.contracts import ChannelError, Timings
+from evalkit.net.capture import chunks, ended, send
 from evalkit.net.framing import EVENT_STREAM, FrameDecoder, Framing
 from evalkit.net.refusal import Refused, expect, refused
 from evalkit.net.sse import Event, EventTooLarge
-from evalkit.net.transport import Stamped, Stamps, WireError, chunks
+from evalkit.net.transport import Stamped, Stamps, WireError
 from evalkit.net.wire import decoded, storable
 
 __all__ = ["Arrival", "Exchange", "fetch", "stream", "timings"]
@@ -100,7 +100,7 @@ async def _exchange(
     request.extensions["stamps"] = seen.stamps
     try:
         async with asyncio.timeout(total_s) as total, asyncio.timeout(first_s) as first:
-            response = await client.send(request, stream=True)
+            response = await send(client, request)
             await _receive(response, seen, lambda: read(response, seen, first))
     except TimeoutError:
         seen.error = _deadline("total", total_s) if total.expired() else _deadline("first_event", first_s)
@@ -110,7 +110,7 @@ async def _exchange(
         seen.error = error.error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         seen.error = _broken(error, seen)
-    seen.ended_at = seen.stamps.ended_at or time.perf_counter()
+    seen.ended_at = ended(request, seen.stamps)
     return seen
 
 

@@ -47,7 +47,7 @@ class Ledger:
     @classmethod
     def new(cls, files: runs.RunFiles, manifest: Manifest) -> Ledger:
         """The books of a run that is not there yet; UsageError where it is."""
-        for path in (files.records, files.manifest):
+        for path in (files.records, files.manifest, files.capture):
             if os.path.lexists(path):
                 raise UsageError(
                     f"run {manifest.run_id!r}: found {path}, wanted a new run; "

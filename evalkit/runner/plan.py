@@ -33,7 +33,8 @@ class Plan:
     values only: they are stored) `selection` (what chose the cases) and `intent_parents` (the taxonomy's) go into the manifest. `rate` is in
     cases per second: each case then has its time, whatever the others do, as far as `concurrency` lets it.
     `resume` goes on with a run that is there; `retry_errors` asks anew what failed in it. `grace_s` is how
-    long cases in flight may take after the first interrupt.
+    long cases in flight may take after the first interrupt. With `capture` every byte that the target sends is
+    kept beside the run.
     """
 
     run_id: str | None = None
@@ -51,6 +52,7 @@ class Plan:
     resume: bool = False
     retry_errors: bool = False
     grace_s: float = 10.0
+    capture: bool = False
 
     def __post_init__(self) -> None:
         wrong = {
@@ -103,7 +105,12 @@ def promised(run_id: str, cases: Sequence[Case], plan: Plan) -> Manifest:
         cases=len(cases) if plan.eval_set_cases is None else plan.eval_set_cases,
         planned=len(cases) * plan.repeat,
         selection=dict(plan.selection),
-        settings={"repeat": plan.repeat, "concurrency": plan.concurrency, "rate": plan.rate},
+        settings={
+            "repeat": plan.repeat,
+            "concurrency": plan.concurrency,
+            "rate": plan.rate,
+            "capture": plan.capture,
+        },
     )
 
 

@@ -73,6 +73,7 @@ def target(name: str, spec: TargetSpec) -> Callable[..., AbstractAsyncContextMan
 
     parameters = {each.name: each for each in _signature(spec)}
     opened.settle = settle  # type: ignore[attr-defined]
+    opened.over_http = True  # type: ignore[attr-defined]
     opened.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
     opened.__name__ = opened.__qualname__ = name
     opened.__doc__ = spec.about
