@@ -127,7 +127,7 @@ def replay(
 def _target_of(path: Path) -> Callable[..., Any]:
     """The target of a run, with the parameters that its manifest has."""
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
-    from evalkit.cli.options import target_spec  # noqa: PLC0415
+    from evalkit.cli.options import DESCRIPTION, target_spec  # noqa: PLC0415
     from evalkit.errors import UsageError  # noqa: PLC0415
     from evalkit.registry import Spec, bind  # noqa: PLC0415
 
@@ -135,7 +135,8 @@ def _target_of(path: Path) -> Callable[..., Any]:
     if manifest is None:
         raise UsageError(f"{path}: found no manifest beside it, wanted one, to know the target.")
     spec = target_spec(manifest.target, ())
-    return bind("target", Spec(spec.type, {**manifest.target_config}))
+    params = {name: value for name, value in manifest.target_config.items() if name != DESCRIPTION}
+    return bind("target", Spec(spec.type, params))
 
 
 def _plain(found: Verified) -> dict[str, Any]:

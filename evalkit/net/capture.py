@@ -15,7 +15,7 @@ import contextlib
 import dataclasses
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -26,7 +26,7 @@ from evalkit.net import transport
 from evalkit.net.masking import KNOWN
 from evalkit.net.transport import Stamped, Stamps, WireError
 
-__all__ = ["Playing", "Recording", "Taken", "chunks", "ended", "on", "playing", "send"]
+__all__ = ["Playing", "Recording", "Taken", "again", "chunks", "ended", "on", "playing", "send"]
 
 _IDENTIFYING = re.compile(r"authorization|cookie|api-?key|token|secret|password", re.IGNORECASE)
 _MOST = 16 << 20
@@ -150,15 +150,14 @@ def _noted(taken: Taken) -> Iterator[None]:
 
 
 class Playing:
-    """A tape that gives back what was recorded; `passed` hears how many seconds each exchange had taken.
+    """A tape that gives back what was recorded.
 
     Requests find their exchange by method and address, in the order of the recording; one whose address is
     another each time (a new id in it) finds the next that nobody asked for.
     """
 
-    def __init__(self, taken: Sequence[Taken], passed: Callable[[float], None]) -> None:
-        self._left = list(taken)
-        self._passed = passed
+    def __init__(self, taken: Sequence[Taken]) -> None:
+        self.left = list(taken)
 
     async def send(self, _client: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
         """The response that came then."""
@@ -185,19 +184,16 @@ class Playing:
 
     def ended(self, request: httpx.Request, stamps: Stamps) -> float:
         """When it ended then."""
-        taken = request.extensions.get(_KEY)
-        if taken is None:
-            return stamps.ended_at or 0.0
-        self._passed(max(0.0, taken.ended_at - (taken.stamps.get("handed_at") or taken.ended_at)))
-        return float(taken.ended_at)
+        taken: Taken | None = request.extensions.get(_KEY)
+        return (stamps.ended_at or 0.0) if taken is None else taken.ended_at
 
     def _next(self, request: httpx.Request) -> Taken:
-        if not self._left:
+        if not self.left:
             raise WireError("not_captured", "the capture has no further exchange of this sample.")
         wanted = (request.method, _path(_stood_in(str(request.url))))
-        same = [taken for taken in self._left if (taken.method, _path(taken.url)) == wanted]
-        found = same[0] if same else self._left[0]
-        self._left.remove(found)
+        same = [taken for taken in self.left if (taken.method, _path(taken.url)) == wanted]
+        found = same[0] if same else self.left[0]
+        self.left.remove(found)
         return found
 
 
@@ -250,6 +246,12 @@ def chunks(response: httpx.Response, *, max_bytes: int = _MOST) -> AsyncIterator
     if tape is None or _KEY not in response.extensions:
         return transport.chunks(response, max_bytes=max_bytes)
     return tape.chunks(response, max_bytes)
+
+
+def again(*, if_: bool) -> bool:
+    """Whether something is asked again: `if_` so; where it is played back, if it was asked again then."""
+    tape = _tape.get()
+    return bool(tape.left) if isinstance(tape, Playing) else if_
 
 
 def ended(request: httpx.Request, stamps: Stamps) -> float:

@@ -22,7 +22,10 @@ and keeps what had arrived. Deadlines are wall clock over the whole exchange, wh
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import contextlib
+import urllib.parse
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -37,7 +40,22 @@ from evalkit.net.sse import Event, EventTooLarge
 from evalkit.net.transport import Stamped, Stamps, WireError
 from evalkit.net.wire import decoded, storable
 
-__all__ = ["Arrival", "Exchange", "fetch", "stream", "timings"]
+__all__ = ["CASE_HEADER", "Arrival", "Exchange", "fetch", "marked", "stream", "timings"]
+
+CASE_HEADER = "X-Evalkit-Case"
+"""The header that names the sample of a request: a process that dies while it asks asks again when resumed."""
+
+_mark: ContextVar[str | None] = ContextVar("mark", default=None)
+
+
+@contextlib.contextmanager
+def marked(mark: str) -> Iterator[None]:
+    """Name the sample, run/sample#repeat, in every request of this block; what no header can hold is escaped."""
+    token = _mark.set(urllib.parse.quote(mark, safe="/#", errors="replace"))
+    try:
+        yield
+    finally:
+        _mark.reset(token)
 
 
 class Arrival(NamedTuple):
@@ -51,7 +69,8 @@ class Arrival(NamedTuple):
 class Exchange:
     """What came back for one request: `events` of a stream, or the `reply` of a JSON call.
 
-    `tail` is what was cut off at the end of a stream; `retry_after` is the header of that name.
+    `tail` is what was cut off at the end of a stream; `retry_after` is the header of that name. `bad_utf8` says
+    that bytes of the stream were no UTF-8 and stand as U+FFFD.
     """
 
     stamps: Stamps = field(default_factory=Stamps)
@@ -59,6 +78,7 @@ class Exchange:
     retry_after: str | None = None
     events: list[Arrival] = field(default_factory=list)
     tail: bytes = b""
+    bad_utf8: bool = False
     reply: Any = None
     error: ChannelError | None = None
     first_byte_at: float | None = None
@@ -98,6 +118,8 @@ async def _exchange(
 ) -> Exchange:
     seen = Exchange()
     request.extensions["stamps"] = seen.stamps
+    if mark := _mark.get():
+        request.headers[CASE_HEADER] = mark
     try:
         async with asyncio.timeout(total_s) as total, asyncio.timeout(first_s) as first:
             response = await send(client, request)
@@ -151,7 +173,7 @@ async def _read_events(
             if seen.events and first.when() is not None and not first.expired():
                 first.reschedule(None)
     finally:
-        seen.tail = decoder.tail
+        seen.tail, seen.bad_utf8 = decoder.tail, decoder.bad_utf8
 
 
 def _take(seen: Exchange, decoder: FrameDecoder, chunk: Stamped) -> None:

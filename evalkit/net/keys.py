@@ -9,6 +9,7 @@ from pathlib import Path
 
 from evalkit.errors import UsageError
 from evalkit.net.capture import playing
+from evalkit.net.logs import guard
 from evalkit.net.masking import Mask
 
 __all__ = ["STAND_IN_KEY", "checked_reference", "is_secret_name", "mask_of", "resolved"]
@@ -60,7 +61,11 @@ def is_secret_name(name: str) -> bool:
 
 
 def mask_of(*keys: str, environment: Mapping[str, str] | None = None) -> Mask:
-    """A mask over the keys, and over every variable of the environment that is named like a secret."""
+    """A mask over the keys, and over every variable of the environment that is named like a secret.
+
+    From then on the log is guarded too.
+    """
+    guard()
     mask = Mask()
     variables = os.environ if environment is None else environment
     for secret in (*keys, *(value for name, value in variables.items() if is_secret_name(name))):

@@ -57,6 +57,10 @@ class Mask:
             text = text.replace(form, _BLACK)
         return text
 
+    def is_in(self, data: bytes) -> bool:
+        """Whether any secret stands in the bytes."""
+        return any(form.encode("utf-8", "surrogatepass") in data for form in self._forms)
+
     def stood_in(self, data: bytes) -> bytes:
         """The bytes with a `STAND_IN` of the same length in the place of every secret."""
         for form in sorted(self._forms, key=len, reverse=True):

@@ -47,10 +47,11 @@ class Entry(NamedTuple):
 
 
 class CaptureFile:
-    """The file while a run is written; opened at the first entry."""
+    """The file while a run is written; opened at the first entry. `power` is that of a LineFile."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, power: bool = False) -> None:
         self._path = path
+        self._power = power
 
     def add(self, entry: Entry, flags: Sequence[str] = ()) -> None:
         """Put the entry on file; StorageError where the disk refuses.
@@ -60,7 +61,7 @@ class CaptureFile:
         """
         if "secret_in_answer" in flags and not any(taken.tells_secret for taken in entry.taken):
             entry = entry._replace(taken=(), withheld=True)
-        with writing.LineFile(self._path, new=False) as file:
+        with writing.LineFile(self._path, new=False, power=self._power) as file:
             file.append(_packed(entry))
 
 

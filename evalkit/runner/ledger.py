@@ -90,7 +90,9 @@ class Ledger:
         if self.files.records.exists():
             writing.mend(self.files.records, torn=self.files.torn, model=EvalRecord)
         runs.save(self._now("running"), self.files.manifest)
-        with writing.LineFile(self.files.records, new=not self.files.records.exists()) as self._file:
+        power = self.manifest.settings.get("durability") == "power"
+        new = not self.files.records.exists()
+        with writing.LineFile(self.files.records, new=new, power=power) as self._file:
             state: Literal["complete", "interrupted"] = "interrupted"
             try:
                 yield self.manifest

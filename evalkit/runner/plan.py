@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from evalkit import __version__
 from evalkit.contracts import Case, Manifest
@@ -34,7 +34,9 @@ class Plan:
     cases per second: each case then has its time, whatever the others do, as far as `concurrency` lets it.
     `resume` goes on with a run that is there; `retry_errors` asks anew what failed in it. `grace_s` is how
     long cases in flight may take after the first interrupt. With `capture` every byte that the target sends is
-    kept beside the run.
+    kept beside the run. `adaptive` finds out how many cases at once the target bears, up to `concurrency`. A record
+    of `durability` process survives the death of the process, one of power also that of the machine, at some
+    milliseconds a record.
     """
 
     run_id: str | None = None
@@ -53,12 +55,16 @@ class Plan:
     retry_errors: bool = False
     grace_s: float = 10.0
     capture: bool = False
+    adaptive: bool = False
+    durability: Literal["process", "power"] = "process"
 
     def __post_init__(self) -> None:
         wrong = {
             "concurrency": (self.concurrency < 1, "at least 1"),
             "repeat": (self.repeat < 1, "at least 1"),
             "rate": (self.rate is not None and not 0 < self.rate < math.inf, "more than 0 cases per second"),
+            "adaptive": (self.adaptive and self.rate is not None, "none with a rate, which has its own pace"),
+            "durability": (self.durability not in ("process", "power"), "process or power"),
             "grace_s": (not self.grace_s >= 0, "0 seconds or more"),
             "run_id": (self.resume and self.run_id is None, "the id of the run to resume"),
         }
@@ -109,7 +115,9 @@ def promised(run_id: str, cases: Sequence[Case], plan: Plan) -> Manifest:
             "repeat": plan.repeat,
             "concurrency": plan.concurrency,
             "rate": plan.rate,
+            "adaptive": plan.adaptive,
             "capture": plan.capture,
+            "durability": plan.durability,
         },
     )
 

@@ -116,13 +116,13 @@ class _Stage(AsyncExitStack):
 
     async def __aenter__(self) -> Self:
         await super().__aenter__()
-        with on(Playing(self._opening.taken, _passed)):
+        with on(Playing(self._opening.taken)):
             self._ask: Ask = await self.enter_async_context(opened(self._target))
         return self
 
     async def ask(self, entry: Entry) -> Observation:
         """The observation as it was then, secrets blacked out as then."""
-        with on(Playing(entry.taken, _passed)):
+        with on(Playing(entry.taken)):
             seen = _blackened(await observed(_sample(entry).case, self._ask))
         return seen if entry.lag_ms is None else late(seen, entry.lag_ms)
 
@@ -173,10 +173,3 @@ class _Loop(asyncio.SelectorEventLoop):
     def jump(self, seconds: float) -> None:
         """Let so many seconds be over."""
         self._now += seconds
-
-
-def _passed(seconds: float) -> None:
-    """Let the clock go on by what an exchange took."""
-    loop = asyncio.get_running_loop()
-    assert isinstance(loop, _Loop)  # noqa: S101 - nothing else is run here
-    loop.jump(seconds)

@@ -7,10 +7,12 @@ read as its paths want it), `trace_late` (never there).
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from evalkit.contracts import ChannelError
+from evalkit.net.capture import again
 from evalkit.net.exchange import Exchange, timings
 from evalkit.net.wire import excerpt, joined, storable
 from evalkit.targets.channels import Evidence
@@ -25,14 +27,13 @@ async def looked_up(
     spec: EvidenceSpec, fetch: Callable[[], Awaitable[Exchange]], doc_ids: DocIds
 ) -> Evidence:
     """The evidence in the reply; while `until` does not hold of it, it is fetched again, up to `within_s`."""
-    clock = asyncio.get_running_loop().time
-    gives_up_at = clock() + spec.within_s
+    gives_up_at = time.monotonic() + spec.within_s
     while True:
         seen = await fetch()
         evidence = _read(spec, seen, doc_ids)
         if evidence is not None:
             return evidence
-        if clock() + spec.every_s > gives_up_at:
+        if not again(if_=time.monotonic() + spec.every_s <= gives_up_at):
             message = f"wanted {spec.until} within {spec.within_s:g} s."
             return Evidence(error=ChannelError(kind="trace_late", message=message), timings=timings(seen))
         await asyncio.sleep(spec.every_s)

@@ -6,7 +6,7 @@ evidence is that of the first question.
 
 Beside the kinds of error of every exchange there are `rejected`, `cancelled`, `incomplete` (the stream ended
 without a closing event), `stream_error` (an `error` event), `bad_event`, `bad_evidence`, `login` and
-`rate_limited`. Flags: `buffered_stream`, `lone_surrogate`, `unclean_end`, `max_iterations`, `bad_sources`,
+`rate_limited`. Flags: `buffered_stream`, `lone_surrogate`, `invalid_utf8`, `unclean_end`, `max_iterations`, `bad_sources`,
 `bad_state`, `evidence_mismatch`, `secret_in_answer`.
 """
 

@@ -15,6 +15,7 @@ import httpx
 
 from evalkit.contracts import ChannelError
 from evalkit.net.exchange import Exchange, fetch, stream
+from evalkit.net.logs import guard
 from evalkit.net.masking import Mask
 
 __all__ = ["Session"]
@@ -41,6 +42,7 @@ class Session:
     _renewal: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
 
     def __post_init__(self) -> None:
+        guard()
         self.mask.add(self.password)
 
     async def stream(self, path: str, params: dict[str, str]) -> Exchange:
