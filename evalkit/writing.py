@@ -104,17 +104,17 @@ class LineFile:
     def append(self, line: bytes) -> None:
         """Write `line`, which ends in its only `\\n`, whole; StorageError leaves the lines before it intact.
 
-        A disk that refuses to sync has the line perhaps, and perhaps not: nothing is tried twice.
+        A disk that refuses to sync may have the line or not: it is taken back, and nothing is tried twice.
         """
         with _storing(self.path):
             try:
                 _write_all(self._descriptor, line)
+                if self._power:
+                    os.fdatasync(self._descriptor)
             except OSError:
                 with contextlib.suppress(OSError):
                     os.ftruncate(self._descriptor, self._size)
                 raise
-            if self._power:
-                os.fdatasync(self._descriptor)
         self._size += len(line)
 
     def sync(self) -> None:
