@@ -40,9 +40,9 @@ from evalkit.net.sse import Event, EventTooLarge
 from evalkit.net.transport import Stamped, Stamps, WireError
 from evalkit.net.wire import decoded, storable
 
-__all__ = ["CASE_HEADER", "Arrival", "Exchange", "fetch", "marked", "stream", "timings"]
+__all__ = ["ASKED_FOR", "Arrival", "Exchange", "fetch", "marked", "stream", "timings"]
 
-CASE_HEADER = "X-Evalkit-Case"
+ASKED_FOR = "X-Evalkit-Case"
 """The header that names the sample of a request: a process that dies while it asks asks again when resumed."""
 
 _mark: ContextVar[str | None] = ContextVar("mark", default=None)
@@ -119,7 +119,7 @@ async def _exchange(
     seen = Exchange()
     request.extensions["stamps"] = seen.stamps
     if mark := _mark.get():
-        request.headers[CASE_HEADER] = mark
+        request.headers[ASKED_FOR] = mark
     try:
         async with asyncio.timeout(total_s) as total, asyncio.timeout(first_s) as first:
             response = await send(client, request)

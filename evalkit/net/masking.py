@@ -14,9 +14,9 @@ from typing import Any
 
 from evalkit.contracts import Observation
 
-__all__ = ["KNOWN", "STAND_IN", "Mask"]
+__all__ = ["INSTEAD", "KNOWN", "Mask"]
 
-STAND_IN = re.compile(r"MASKED#{2,}")
+INSTEAD = re.compile(r"MASKED#{2,}")
 """What stands in captured bytes where a secret was: as long as it, so that nothing else moves."""
 
 _SHORTEST = 8
@@ -62,7 +62,7 @@ class Mask:
         return any(form.encode("utf-8", "surrogatepass") in data for form in self._forms)
 
     def stood_in(self, data: bytes) -> bytes:
-        """The bytes with a `STAND_IN` of the same length in the place of every secret."""
+        """The bytes with a `INSTEAD` of the same length in the place of every secret."""
         for form in sorted(self._forms, key=len, reverse=True):
             raw = form.encode("utf-8", "surrogatepass")
             data = data.replace(raw, b"MASKED".ljust(len(raw), b"#"))

@@ -50,13 +50,13 @@ class Pace:
         self._changed = asyncio.Condition()
 
     @asynccontextmanager
-    async def slot(self) -> AsyncIterator[Heed]:
+    async def slot(self) -> AsyncIterator[_Heed]:
         """Wait for a slot and hold it; whoever holds it tells what was seen."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._in_flight < self.limit)
             self._in_flight += 1
         try:
-            yield Heed(self, self._cuts)
+            yield _Heed(self, self._cuts)
         finally:
             self._in_flight -= 1
             async with self._changed:
@@ -77,7 +77,7 @@ class Pace:
             self.limit, self._good = self.limit + 1, 0
 
 
-class Heed:
+class _Heed:
     """What a slot tells its pace."""
 
     def __init__(self, pace: Pace, cuts: int) -> None:

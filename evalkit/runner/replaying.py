@@ -20,7 +20,7 @@ from evalkit.contracts.record import sample_key
 from evalkit.errors import NoInput, UsageError
 from evalkit.kinds import Ask
 from evalkit.net.capture import Playing, on
-from evalkit.net.masking import STAND_IN
+from evalkit.net.masking import INSTEAD
 from evalkit.reading import lines
 from evalkit.runner.asking import AnyTarget, late, observed, opened, written
 from evalkit.runner.capturing import Entry, stored
@@ -138,7 +138,7 @@ def _blackened(seen: Observation) -> Observation:
 
 def _replaced(value: Any) -> Any:
     if isinstance(value, str):
-        return STAND_IN.sub("***", value)
+        return INSTEAD.sub("***", value)
     if isinstance(value, list | tuple):
         return type(value)(_replaced(inner) for inner in value)
     if isinstance(value, dict):

@@ -18,7 +18,7 @@ import pytest
 
 from evalkit.contracts import Case, Observation
 from evalkit.errors import StorageError
-from evalkit.net.exchange import CASE_HEADER
+from evalkit.net.exchange import ASKED_FOR
 from evalkit.net.keys import mask_of
 from evalkit.registry import Spec, bind
 from evalkit.runner import Plan, run
@@ -129,7 +129,7 @@ def test_every_request_names_its_sample_and_the_name_fits_a_header(
     headers: list[str] = []
 
     async def answer(request: Any, peer: Any) -> None:
-        headers.append(request.headers[CASE_HEADER.lower()])
+        headers.append(request.headers[ASKED_FOR.lower()])
         frame = b'data: {"choices":[{"delta":{"content":"x"}}]}\n\ndata: [DONE]\n\n'
         await peer.send(loopback.STREAM, loopback.piece(frame), loopback.END)
 
