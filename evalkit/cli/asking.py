@@ -47,6 +47,13 @@ asking_options = each(
         help="Cases in flight at once; auto: as many as the target bears, up to 64.",
     ),
     _LIST("--rate", type=float, help="Start this many cases a second, whatever the others do (open loop)."),
+    _LIST(
+        "--warmup",
+        type=int,
+        default=0,
+        show_default=True,
+        help="Ask the first cases once before, and leave that out.",
+    ),
     _LIST("--repeat", type=int, default=1, show_default=True, help="Ask every case this often."),
     _LIST("--start", type=int, default=0, show_default=True, help="Leave out the first cases."),
     _LIST("--limit", type=int, help="Ask at most this many cases."),

@@ -48,11 +48,8 @@ async def run(
     NoInput without cases, Locked where another process writes the run, BadData for a line on file that does not hold, StorageError for a full disk.
     """
     plan = plan or Plan()
-    mask_of()  # knows every secret of the environment, for the sinks that all share
     samples = planned(cases, plan.repeat)
-    check_descriptors(plan.concurrency)
-    if plan.capture:
-        refuse_silent(target)
+    _prepare(target, plan)
     run_id = runs.new_id() if plan.run_id is None else plan.run_id
     files = runs.files(run_id, writing.folder(plan.runs_dir))
     with writing.lock(files.lock):
@@ -63,10 +60,19 @@ async def run(
             with interruptible(plan.grace_s) as stop, ledger.opened() as manifest, watched(on_block):
                 if on_start:
                     on_start(manifest)
+                await _warmed(ask, left[: plan.warmup], stop)
                 pace = Pace(plan.concurrency, adaptive=plan.adaptive)
                 asked = _asked(ask, ledger, capture, on_record)
                 await work_off(left, _paced(asked, pace, stop), plan=plan, stop=stop)
     return ledger.manifest
+
+
+def _prepare(target: AnyTarget, plan: Plan) -> None:
+    """Refuse what cannot be, and know every secret of the environment, for the sinks that all share."""
+    mask_of()
+    check_descriptors(plan.concurrency)
+    if plan.capture:
+        refuse_silent(target)
 
 
 def _ledger(files: runs.RunFiles, manifest: Manifest, samples: Sequence[Sample], *, resume: bool) -> Ledger:
@@ -77,6 +83,18 @@ def _ledger(files: runs.RunFiles, manifest: Manifest, samples: Sequence[Sample],
 
 
 _Asked: TypeAlias = Callable[[Sample, float | None], Awaitable[Observation]]
+
+
+async def _warmed(ask: Ask, samples: Sequence[Sample], stop: Stop) -> None:
+    """Ask these once, one after the other, and forget what came; a wish to stop ends it too."""
+    stop.crew = [asyncio.create_task(_each_once(ask, samples, stop))]
+    await asyncio.wait(stop.crew)
+
+
+async def _each_once(ask: Ask, samples: Sequence[Sample], stop: Stop) -> None:
+    for sample in samples:
+        if not stop.wished.is_set():
+            await observed(sample.case, ask)
 
 
 def _paced(asked: _Asked, pace: Pace, stop: Stop) -> Work:

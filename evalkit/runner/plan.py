@@ -36,7 +36,8 @@ class Plan:
     long cases in flight may take after the first interrupt. With `capture` every byte that the target sends is
     kept beside the run. `adaptive` finds out how many cases at once the target bears, up to `concurrency`. A record
     of `durability` process survives the death of the process, one of power also that of the machine, at some
-    milliseconds a record.
+    milliseconds a record. The first `warmup` samples are asked once before the others and not recorded: connections
+    and caches are warm then.
     """
 
     run_id: str | None = None
@@ -57,12 +58,14 @@ class Plan:
     capture: bool = False
     adaptive: bool = False
     durability: Literal["process", "power"] = "process"
+    warmup: int = 0
 
     def __post_init__(self) -> None:
         wrong = {
             "concurrency": (self.concurrency < 1, "at least 1"),
             "repeat": (self.repeat < 1, "at least 1"),
             "rate": (self.rate is not None and not 0 < self.rate < math.inf, "more than 0 cases per second"),
+            "warmup": (self.warmup < 0, "0 or more"),
             "adaptive": (self.adaptive and self.rate is not None, "none with a rate, which has its own pace"),
             "durability": (self.durability not in ("process", "power"), "process or power"),
             "grace_s": (not self.grace_s >= 0, "0 seconds or more"),
@@ -118,6 +121,7 @@ def promised(run_id: str, cases: Sequence[Case], plan: Plan) -> Manifest:
             "adaptive": plan.adaptive,
             "capture": plan.capture,
             "durability": plan.durability,
+            "warmup": plan.warmup,
         },
     )
 

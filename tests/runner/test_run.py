@@ -77,6 +77,7 @@ def test_the_manifest_on_file_is_the_one_returned(tmp_path: Path) -> None:
         "adaptive": False,
         "capture": False,
         "durability": "process",
+        "warmup": 0,
     }
 
 

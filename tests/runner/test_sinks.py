@@ -165,6 +165,47 @@ def test_a_key_on_the_command_line_is_refused(tmp_path: Path) -> None:
     assert (code, "canary" in said) == (2, False)
 
 
+def test_warm_up_is_asked_before_and_not_recorded(tmp_path: Path) -> None:
+    """M13: the first question is slow, and in no figure."""
+    asked: list[str] = []
+
+    async def ask(case: Case) -> Observation:
+        asked.append(case.sample_id)
+        return Observation(response=str(len(asked)))
+
+    cases = [Case(sample_id=f"c{n}", query="q") for n in range(4)]
+    plan = Plan(runs_dir=tmp_path, run_id="r", warmup=2, concurrency=1)
+    manifest = asyncio.run(run(cases, ask, plan))
+    assert asked == ["c0", "c1", "c0", "c1", "c2", "c3"]
+    lines = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text("utf-8").splitlines()]
+    assert [line["response"] for line in lines] == ["3", "4", "5", "6"]
+    assert (manifest.recorded, manifest.settings["warmup"]) == (4, 2)
+
+
+def test_a_run_is_not_resumed_with_another_description(tmp_path: Path, loopback: Any) -> None:
+    """F4: the table of a target changes between run and resume."""
+
+    async def answer(_request: Any, peer: Any) -> None:
+        await peer.send(loopback.STREAM, loopback.piece(b'data: {"t":"x","u":"y"}\n\n'), loopback.END)
+
+    def described(url: str, path: str) -> None:
+        table = f'[targets.desk.answer]\nurl = "{url}/a"\n[[targets.desk.answer.events]]\ntext = "{path}"\nend = true\n'
+        (tmp_path / "evalkit.toml").write_text(table, "utf-8")
+
+    async def main() -> list[tuple[int, str]]:
+        async with loopback(answer) as server:
+            words = ("run", "cases.jsonl", "--target", "desk", "--run-id", "r")
+            described(server.url, "t")
+            found = [await asyncio.to_thread(command, tmp_path, *words)]
+            found.append(await asyncio.to_thread(command, tmp_path, *words, "--resume"))
+            described(server.url, "u")
+            return [*found, await asyncio.to_thread(command, tmp_path, *words, "--resume")]
+
+    codes, said = zip(*asyncio.run(main()), strict=True)
+    assert codes == (0, 0, 2)
+    assert "target_config.description_sha256" in said[2]
+
+
 # ---- durability
 
 
