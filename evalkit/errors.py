@@ -100,7 +100,7 @@ class Fault:
 
 
 class BadData(EvalkitError):
-    """Lines of a file do not hold; `faults` has them, the message the first of them and the count.
+    """Lines of a file do not hold; `faults` has them, the message the first of them, the count and what to do.
 
     `more` is how many further ones were found and not kept.
     """
@@ -108,20 +108,19 @@ class BadData(EvalkitError):
     exit_code = 65
     shown = 100
 
-    def __init__(self, faults: Sequence[Fault], *, more: int = 0) -> None:
-        self.faults = tuple(faults)
-        self.more = more
+    def __init__(self, faults: Sequence[Fault], advice: str = "", *, more: int = 0) -> None:
+        self.faults, self.advice, self.more = tuple(faults), advice, more
         lines = [str(fault) for fault in self.faults[: self.shown]]
         if hidden := len(self.faults) - len(lines) + more:
             lines.append(f"… and {hidden:,} more")
-        super().__init__("\n".join(lines))
+        super().__init__("\n".join([*lines, advice] if advice else lines))
 
-    def __reduce__(self) -> tuple[Callable[..., BadData], tuple[tuple[Fault, ...], int]]:
-        return _bad_data, (self.faults, self.more)
+    def __reduce__(self) -> tuple[Callable[..., BadData], tuple[tuple[Fault, ...], str, int]]:
+        return _bad_data, (self.faults, self.advice, self.more)
 
 
-def _bad_data(faults: Sequence[Fault], more: int) -> BadData:
-    return BadData(faults, more=more)
+def _bad_data(faults: Sequence[Fault], advice: str, more: int) -> BadData:
+    return BadData(faults, advice, more=more)
 
 
 class NoInput(EvalkitError):

@@ -23,6 +23,7 @@ from evalkit.reading.sources import ENDINGS
 
 __all__ = [
     "RunFiles",
+    "beside",
     "checked_id",
     "family",
     "files",
@@ -37,20 +38,30 @@ __all__ = [
 
 LATEST = "latest"
 _BESIDE = ".judged"  # what judges said of a run is no run
-_ENDS = (".meta.json", ".torn", ".lock", ".judged.jsonl", ".judged.torn", ".judged.lock")
-_TAKEN = (".meta", ".judged", ".torn", ".lock")
+_ENDS = (
+    ".meta.json",
+    ".torn",
+    ".lock",
+    ".capture",
+    ".before-repair",
+    ".judged.jsonl",
+    ".judged.torn",
+    ".judged.lock",
+)
+_TAKEN = (".meta", ".judged", ".torn", ".lock", ".capture", ".before-repair")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SHOWN = 5
 
 
 class RunFiles(NamedTuple):
-    """The paths of one run: its records, its manifest, torn fragments of its records, its lock."""
+    """The paths of one run: its records, its manifest, torn fragments of its records, its lock, its capture."""
 
     records: Path
     manifest: Path
     torn: Path
     lock: Path
+    capture: Path
 
 
 def checked_id(name: str) -> str:
@@ -65,7 +76,7 @@ def checked_id(name: str) -> str:
 
 def files(run_id: str, runs_dir: Path) -> RunFiles:
     """Where the run with that id lives; UsageError where it cannot be an id."""
-    return _beside(runs_dir / f"{checked_id(run_id)}.jsonl")
+    return beside(runs_dir / f"{checked_id(run_id)}.jsonl")
 
 
 def family(records: Path) -> list[Path]:
@@ -73,9 +84,10 @@ def family(records: Path) -> list[Path]:
     return [records, *(records.with_name(stem(records) + end) for end in _ENDS)]
 
 
-def _beside(records: Path) -> RunFiles:
-    beside = (records.with_name(stem(records) + end) for end in (".meta.json", ".torn", ".lock"))
-    return RunFiles(records, *beside)
+def beside(records: Path) -> RunFiles:
+    """The files of the run whose records are at that path."""
+    ends = (".meta.json", ".torn", ".lock", ".capture")
+    return RunFiles(records, *(records.with_name(stem(records) + end) for end in ends))
 
 
 def _ids() -> Iterator[str]:
@@ -146,7 +158,7 @@ def _newest_first(runs_dir: Path) -> list[Path]:
 
 def manifest(records: Path) -> Manifest | None:
     """What stands beside the records of a run, null where nothing does; BadData where it does not hold."""
-    path = _beside(records).manifest
+    path = beside(records).manifest
     try:
         raw = path.read_bytes()
     except FileNotFoundError:

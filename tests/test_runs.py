@@ -105,7 +105,7 @@ def test_other_names_are_refused(name: str, tmp_path: Path) -> None:
 
 def test_the_files_of_a_run_stand_beside_each_other(tmp_path: Path) -> None:
     names = [path.name for path in runs.files("v1.0", tmp_path)]
-    assert names == ["v1.0.jsonl", "v1.0.meta.json", "v1.0.torn", "v1.0.lock"]
+    assert names == ["v1.0.jsonl", "v1.0.meta.json", "v1.0.torn", "v1.0.lock", "v1.0.capture"]
 
 
 def test_a_run_is_found_by_id_by_path_and_by_latest(tmp_path: Path) -> None:

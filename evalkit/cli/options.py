@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from evalkit.report.digest import Digest
 
 __all__ = [
+    "DESCRIPTION",
     "apart",
     "as_json",
     "bad_lines",
@@ -37,6 +38,9 @@ __all__ = [
     "show",
     "target_spec",
 ]
+
+DESCRIPTION = "description_sha256"
+"""Under which name the hash of a description stands in a manifest."""
 
 _PRIVATE = ("username",)
 _LOGIN = re.compile(r"://[^/\s\"@]*@")
@@ -174,8 +178,10 @@ def target_spec(name: str, settings: Iterable[str]) -> Spec:
 def settled(bound: Callable[..., Any]) -> dict[str, Any]:
     """Every parameter of a bound target as it will be used, but for secrets and the names of those who log in.
 
-    Values that JSON does not have are spelled out; a login in an address is blacked out.
+    Values that JSON does not have are spelled out; a login in an address is blacked out. Of a target that is a
+    description the hash of it is told too, so that a run is not resumed with another one.
     """
+    described = getattr(getattr(bound, "func", bound), "description_sha256", None)
     parameters = inspect.signature(bound).parameters.values()
     return {
         parameter.name: json.loads(_LOGIN.sub("://***@", json.dumps(parameter.default, default=str)))
@@ -183,7 +189,7 @@ def settled(bound: Callable[..., Any]) -> dict[str, Any]:
         if parameter.kind is parameter.KEYWORD_ONLY
         and parameter.name not in _PRIVATE
         and not _is_secret(parameter.name)
-    }
+    } | ({} if described is None else {DESCRIPTION: described})
 
 
 def _is_secret(name: str) -> bool:
@@ -200,11 +206,12 @@ def _value(text: str) -> Any:
 
 
 def say(value: Any) -> None:
-    """Print a value as JSON for a machine."""
+    """Print a value as JSON for a machine, known secrets blacked out."""
+    from evalkit.net.masking import KNOWN  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.reading.encoding import escaped  # noqa: PLC0415 - heavy imports wait for the command
 
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2, default=str)
-    click.echo(escaped(text))
+    click.echo(escaped(KNOWN.text(text)))
 
 
 def show(view: RenderableType) -> None:

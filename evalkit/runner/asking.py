@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, TypeGuard
 from evalkit.contracts import Case, ChannelError, EvalRecord, Observation, Timings
 from evalkit.errors import EvalkitError, UsageError
 from evalkit.kinds import Ask, Target
+from evalkit.net.masking import KNOWN
 from evalkit.reading import encode
 from evalkit.records import asked
 from evalkit.runner.plan import Sample
@@ -174,10 +175,14 @@ def written(
     """The record of a sample and its line, which is known to be read back.
 
     A channel of which the observation says nothing, no field and no status, was never asked: `skipped`.
-    An observation that could not be read back (not a number, too deep, too long) is an error instead.
+    An observation that could not be read back (not a number, too deep, too long) is an error instead. Secrets
+    that this process knows are blacked out, whichever target repeats them.
     """
     try:
-        return _written(sample, seen, run_id=run_id, started_at=started_at)
+        record, line = _written(sample, seen, run_id=run_id, started_at=started_at)
+        if not KNOWN.is_in(line):
+            return record, line
+        return _written(sample, KNOWN.observation(seen), run_id=run_id, started_at=started_at)
     except Exception as error:  # noqa: BLE001
         return _written(sample, _broken(error), run_id=run_id, started_at=started_at)
 

@@ -15,14 +15,14 @@ from evalkit.reading import lines, parse
 from evalkit.reading.sources import kind_of
 from evalkit.runner.plan import Sample
 
-__all__ = ["Ledger"]
+__all__ = ["Ended", "Ledger", "settle"]
 
 
 _PACE = {"concurrency", "agent_streams"}
 """What of a target's configuration a resumed run may change: how much is asked at once."""
 
 
-class _Ended(NamedTuple):
+class Ended(NamedTuple):
     """How the two channels of a sample ended."""
 
     answer: str
@@ -37,7 +37,7 @@ class _Ended(NamedTuple):
 class Ledger:
     """The books of one run; `opened` takes records in, and nothing is written before."""
 
-    def __init__(self, files: runs.RunFiles, manifest: Manifest, ended: dict[str, _Ended]) -> None:
+    def __init__(self, files: runs.RunFiles, manifest: Manifest, ended: dict[str, Ended]) -> None:
         """The books as they stand; made by `new` or `resumed`."""
         self.files = files
         self.manifest = manifest
@@ -48,7 +48,8 @@ class Ledger:
     @classmethod
     def new(cls, files: runs.RunFiles, manifest: Manifest) -> Ledger:
         """The books of a run that is not there yet; UsageError where it is."""
-        for path in (runs.on_file(manifest.run_id, files.records.parent) or files.records, files.manifest):
+        there = runs.on_file(manifest.run_id, files.records.parent) or files.records
+        for path in (there, files.manifest, files.capture):
             if os.path.lexists(path):
                 raise UsageError(
                     f"run {manifest.run_id!r}: found {path}, wanted a new run; "
@@ -93,7 +94,9 @@ class Ledger:
         if self.files.records.exists():
             writing.mend(self.files.records, torn=self.files.torn, model=EvalRecord)
         runs.save(self._now("running"), self.files.manifest)
-        with writing.LineFile(self.files.records, new=not self.files.records.exists()) as self._file:
+        power = self.manifest.settings.get("durability") == "power"
+        new = not self.files.records.exists()
+        with writing.LineFile(self.files.records, new=new, power=power) as self._file:
             state: Literal["complete", "interrupted"] = "interrupted"
             try:
                 yield self.manifest
@@ -108,7 +111,7 @@ class Ledger:
             raise RuntimeError("the run is not open")
         self._file.append(line)
         self._left.discard(record.key)
-        _settle(self._ended, record)
+        settle(self._ended, record)
 
     def _now(self, state: Literal["running", "complete", "interrupted"]) -> Manifest:
         """The manifest with the counts of this moment."""
@@ -178,23 +181,24 @@ def _configured(before: Manifest, now: Manifest) -> dict[str, tuple[object, obje
     }
 
 
-def _on_file(files: runs.RunFiles) -> dict[str, _Ended]:
+def _on_file(files: runs.RunFiles) -> dict[str, Ended]:
     """How each sample on file ended; every line must hold but a torn last one."""
-    ended: dict[str, _Ended] = {}
+    ended: dict[str, Ended] = {}
     faults: list[Fault] = []
     for line in lines(files.records):
         record = parse(files.records, line, EvalRecord) if line.raw.strip() else []
         if not isinstance(record, list):
-            _settle(ended, record)
+            settle(ended, record)
         elif line.ended:
             faults.extend(record)
     if faults:
-        raise BadData(faults)
+        name = files.records.name.removesuffix(".jsonl")
+        raise BadData(faults, f"Nothing was changed; `evalkit repair {name}` sets such lines aside.")
     return ended
 
 
-def _settle(ended: dict[str, _Ended], record: EvalRecord) -> None:
+def settle(ended: dict[str, Ended], record: EvalRecord) -> None:
     """Enter how a sample ended, as a reader will see it: the newest ok answer, else the newest."""
     before = ended.get(record.key)
     if before is None or record.answer_status == "ok" or before.answer != "ok":
-        ended[record.key] = _Ended(record.answer_status, record.evidence_status)
+        ended[record.key] = Ended(record.answer_status, record.evidence_status)

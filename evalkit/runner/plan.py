@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from evalkit import __version__
 from evalkit.contracts import Case, Manifest
@@ -33,7 +33,11 @@ class Plan:
     values only: they are stored) `selection` (what chose the cases) and `intent_parents` (the taxonomy's) go into the manifest. `rate` is in
     cases per second: each case then has its time, whatever the others do, as far as `concurrency` lets it.
     `resume` goes on with a run that is there; `retry_errors` asks anew what failed in it. `grace_s` is how
-    long cases in flight may take after the first interrupt.
+    long cases in flight may take after the first interrupt. With `capture` every byte that the target sends is
+    kept beside the run. `adaptive` finds out how many cases at once the target bears, up to `concurrency`. A record
+    of `durability` process survives the death of the process, one of power also that of the machine, at some
+    milliseconds a record. The first `warmup` samples are asked once before the others and not recorded: connections
+    and caches are warm then.
     """
 
     run_id: str | None = None
@@ -51,12 +55,19 @@ class Plan:
     resume: bool = False
     retry_errors: bool = False
     grace_s: float = 10.0
+    capture: bool = False
+    adaptive: bool = False
+    durability: Literal["process", "power"] = "process"
+    warmup: int = 0
 
     def __post_init__(self) -> None:
         wrong = {
             "concurrency": (self.concurrency < 1, "at least 1"),
             "repeat": (self.repeat < 1, "at least 1"),
             "rate": (self.rate is not None and not 0 < self.rate < math.inf, "more than 0 cases per second"),
+            "warmup": (self.warmup < 0, "0 or more"),
+            "adaptive": (self.adaptive and self.rate is not None, "none with a rate, which has its own pace"),
+            "durability": (self.durability not in ("process", "power"), "process or power"),
             "grace_s": (not self.grace_s >= 0, "0 seconds or more"),
             "run_id": (self.resume and self.run_id is None, "the id of the run to resume"),
         }
@@ -103,7 +114,15 @@ def promised(run_id: str, cases: Sequence[Case], plan: Plan) -> Manifest:
         cases=len(cases) if plan.eval_set_cases is None else plan.eval_set_cases,
         planned=len(cases) * plan.repeat,
         selection=dict(plan.selection),
-        settings={"repeat": plan.repeat, "concurrency": plan.concurrency, "rate": plan.rate},
+        settings={
+            "repeat": plan.repeat,
+            "concurrency": plan.concurrency,
+            "rate": plan.rate,
+            "adaptive": plan.adaptive,
+            "capture": plan.capture,
+            "durability": plan.durability,
+            "warmup": plan.warmup,
+        },
     )
 
 

@@ -239,7 +239,7 @@ def test_a_target_that_is_configured_otherwise_is_not_resumed(tmp_path: Path) ->
 def test_concurrency_and_rate_may_change(tmp_path: Path) -> None:
     go(tmp_path, Asked())
     manifest = go(tmp_path, Asked(), resume=True, concurrency=5, rate=100)
-    assert manifest.settings == {"repeat": 1, "concurrency": 5, "rate": 100}
+    assert manifest.settings.items() >= {"repeat": 1, "concurrency": 5, "rate": 100}.items()
 
 
 def test_resuming_what_is_not_there_is_no_input(tmp_path: Path) -> None:
