@@ -30,7 +30,7 @@ __all__ = ["Batch", "batches"]
 LEARN_AFTER = 1 << 20
 """Bytes that the models read before they teach the forms: learning takes about as long as reading them."""
 
-_LESSON = 128
+_LESSON = 64
 _NEWLINE = ord("\n")
 _SPACE = ord(" ")
 _BOM = b"\xef\xbb\xbf"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from evalkit.contracts import EvalRecord
 from evalkit.reading import decode
 from evalkit.records.fields import COLUMNS, GIVEN, PARTS, SIZED, size_column
-from evalkit.records.patterns import ANY, NULL, annotated, branches, fields_by_key, key_pattern, pattern
+from evalkit.records.patterns import ANY, NULL, branches, fields_by_key, key_pattern, pattern
 
 __all__ = ["Form", "Forms", "Known", "folded", "unfolded"]
 
@@ -83,9 +83,9 @@ class _Slot:
     def __init__(self, key: str, style: tuple[str, str]) -> None:
         known = fields_by_key(EvalRecord).get(key)
         self.key, self._style = key, style
-        self.name = known[0] if known else key
-        self._kind = annotated(known[1]) if known else ANY
-        self._default = known[1].get_default(call_default_factory=True) if known else None
+        self.name = known.name if known else key
+        self._kind: Any = known.kind if known else ANY
+        self._default: Any = known.default if known else None
         self._shapes: dict[_Expression, None] = {}
         self._same: str | None = None
         self._lessons = 0
@@ -148,7 +148,7 @@ def _parted(field: str, kind: Any, value: Mapping[str, Any], style: tuple[str, s
     known = fields_by_key(next(branch for branch in branches(kind) if isinstance(branch, type)))
     members, columns = [], []
     for key, item in value.items():
-        name, member = (known[key][0], annotated(known[key][1])) if key in known else (key, ANY)
+        name, member = known[key][:2] if key in known else (key, ANY)
         source = pattern(member, item, comma=comma, colon=colon)
         if source is None:
             return None
@@ -226,5 +226,5 @@ def _written(value: Mapping[str, Any], style: tuple[str, str]) -> str:
 def _is_plain(value: Mapping[str, Any]) -> bool:
     """Whether each field is filled by one key."""
     known = fields_by_key(EvalRecord)
-    filled = [known[key][0] if key in known else key for key in value]
+    filled = [known[key].name if key in known else key for key in value]
     return len(set(filled)) == len(filled)

@@ -14,12 +14,12 @@ import typing
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AliasChoices, BaseModel
 from pydantic.fields import FieldInfo
 
-__all__ = ["ANY", "NULL", "annotated", "branches", "fields_by_key", "key_pattern", "pattern"]
+__all__ = ["ANY", "NULL", "branches", "fields_by_key", "key_pattern", "pattern"]
 
 NULL = "null"
 _DIGITS = "(?!0[0-9])[0-9]{1,15}+"  # below 2^53 whatever the digits are
@@ -48,11 +48,19 @@ def key_pattern(key: str, colon: str) -> str:
     return re.escape(json.dumps(key, ensure_ascii=False) + colon)
 
 
+class Filled(NamedTuple):
+    """The field that a key fills: its name, its type with all that is asked of it, what it is when left out."""
+
+    name: str
+    kind: Any
+    default: Any
+
+
 @cache
-def fields_by_key(model: type[BaseModel]) -> Mapping[str, tuple[str, FieldInfo]]:
-    """The name and field of a model that each key of a JSON object fills, aliases among the keys."""
+def fields_by_key(model: type[BaseModel]) -> Mapping[str, Filled]:
+    """What each key of a JSON object fills of a model, aliases among the keys."""
     return {
-        key: (name, field)
+        key: Filled(name, _annotated(field), field.get_default(call_default_factory=True))
         for name, field in model.model_fields.items()
         for key in dict.fromkeys((name, *_aliases(field)))
     }
@@ -103,7 +111,7 @@ class _Writer:
             return self.members(dict.fromkeys(value, item), value)
         if isinstance(kind, type) and issubclass(kind, BaseModel) and isinstance(value, dict):
             known = fields_by_key(kind)
-            kinds = {key: annotated(known[key][1]) if key in known else ANY for key in value}
+            kinds = {key: known[key].kind if key in known else ANY for key in value}
             return self.members(kinds, value)
         return None
 
@@ -142,7 +150,7 @@ class _Writer:
         return self.members(dict.fromkeys(value, ANY), value)
 
 
-def annotated(field: FieldInfo) -> Any:
+def _annotated(field: FieldInfo) -> Any:
     """The type of a field with all that is asked of it."""
     kind: Any = field.annotation
     for ask in field.metadata:
@@ -174,6 +182,15 @@ def branches(kind: Any) -> list[Any]:
 
 def _scalar(kind: Any) -> str | None:
     """All values of a plain type, null among them where it is one; None for types with parts."""
+    if id(kind) not in _scalars:  # types as they stand in models cannot all be hashed
+        _scalars[id(kind)] = (kind, _values(kind))
+    return _scalars[id(kind)][1]
+
+
+_scalars: dict[int, tuple[Any, str | None]] = {}
+
+
+def _values(kind: Any) -> str | None:
     if _is_any(kind) or _is_any(_bare(kind)[0]):
         return None
     asks = _bare(kind)[1]
