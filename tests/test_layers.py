@@ -29,6 +29,7 @@ LAYERS = {
     "stats": 3,
     "planning": 3,
     "finding": 3,
+    "questions": 3,
     "agreement": 3,
     "net": 3,
     "metrics": 4,

@@ -21,9 +21,9 @@ from evalkit.judges.completion import Failed, Refused, complete, parameters
 from evalkit.judges.config import JudgeConfig
 from evalkit.judges.fitting import fitted
 from evalkit.judges.parsing import Unusable, fault, schema, verdict_in
-from evalkit.judges.prompts import messages, version
 from evalkit.judges.replies import Reply, refuses
 from evalkit.judges.server import Server
+from evalkit.questions.wording import messages, version
 
 __all__ = ["chat", "identity"]
 

@@ -7,22 +7,20 @@ from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
-from evalkit.contracts import Case, EvalRecord, Judgement, Question, SlotSpec, StepSpec, Turn, Verdict
+from evalkit.contracts import Case, EvalRecord, SlotSpec, StepSpec, Turn, Verdict
 from evalkit.errors import UsageError
 from evalkit.finding import disagreements, found, steps
 from evalkit.kinds import Judge
+from evalkit.questions.dialogs import transcript
+from evalkit.questions.tasks import asks_completion, completed
 from evalkit.rules.judged import no_judge, without_verdict
 from evalkit.rules.params import By, Ratio, reaches
-from evalkit.rules.scope import DialogScope, transcript
+from evalkit.rules.scope import DialogScope
 
 __all__ = ["task_completion"]
 
 _RULE = "task_completion"
 _SLACK = 1e-9
-_TASK = (
-    "Say of each item whether it holds of this dialog. Information was gathered where the user gave it and the "
-    "agent took it; a step was taken where the agent did it, not where it only promised to."
-)
 _Found = Mapping[str, Mapping[str, JsonValue]]
 
 
@@ -150,26 +148,13 @@ def _record(case: Case, dialog: Sequence[Turn], asked: _Asked) -> EvalRecord:
 async def _judged(judge: Judge, dialog: Sequence[Turn], asked: _Asked) -> Verdict:
     """By a judge, who says yes or no to each slot and step; a step counts after those that it waits for."""
     turns = dialog[-1:] if asked.scope == "last_turn" else dialog
-    items = {f"slot:{one.name}": f"gathered: {_meaning(one)}" for one in asked.slots}
-    items |= {f"step:{one.name}": f"done: {_meaning(one)}" for one in asked.steps}
-    judgement = await judge(
-        Question(name=_RULE, task=_TASK, material={"dialog": transcript(turns)}, items=items)
-    )
+    judgement = await judge(asks_completion(asked.slots, asked.steps, dialog=transcript(turns)))
     if judgement.status != "ok":
         return without_verdict(_RULE, asked.scope, judgement)
-    told = judgement.detail.get("items")
-    held = {name: told.get(name) for name in items} if isinstance(told, dict) else {}
-    if not all(isinstance(held.get(name), bool) for name in items):
+    seen = completed(judgement, asked.slots, asked.steps)
+    if seen is None:
         return without_verdict(_RULE, asked.scope, judgement, lacks="a yes or no to each item")
-    return _held(judgement, {name for name, holds in held.items() if holds}, asked)
-
-
-def _meaning(one: SlotSpec | StepSpec) -> str:
-    return f"{one.name} ({one.description})" if one.description else one.name
-
-
-def _held(judgement: Judgement, held: set[str], asked: _Asked) -> Verdict:
-    slots = [one.name for one in asked.slots if f"slot:{one.name}" in held]
-    done = [one.name for one in asked.steps if {f"step:{name}" for name in (one.name, *one.after)} <= held]
     told: dict[str, JsonValue] = {"by": "judge", "judge": judgement.judge, "cached": judgement.cached}
-    return asked.verdict({name: {} for name in slots}, {name: {} for name in done}, **told)
+    if seen.early:
+        told["violations"] = {name: [*lacks] for name, lacks in seen.early.items()}
+    return asked.verdict({name: {} for name in seen.slots}, {name: {} for name in seen.steps}, **told)

@@ -8,8 +8,8 @@ from typing import Any
 from evalkit.contracts import EvalRecord, Judgement, Question
 from evalkit.judges.measures.claims import claims_of, cosine, listed, merged, truths
 from evalkit.judges.measures.material import answered, numbered, question
-from evalkit.judges.prompts import text as prompt
 from evalkit.kinds import Embed, Judge
+from evalkit.questions.wording import text as prompt
 
 __all__ = ["answer_correctness", "claims_f1"]
 
