@@ -25,6 +25,7 @@ LAYERS = {
     "records": 2,
     "judgements": 2,
     "cases": 2,
+    "fitting": 2,
     "slices": 3,
     "stats": 3,
     "planning": 3,
@@ -47,6 +48,7 @@ LAYERS = {
 SAME_FLOOR = {
     ("records", "reading"),
     ("cases", "reading"),
+    ("fitting", "reading"),
     ("planning", "stats"),
     ("agreement", "stats"),
     ("judgements", "reading"),
