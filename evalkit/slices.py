@@ -13,10 +13,20 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evalkit.contracts import EvalRecord, Mean
+from evalkit.contracts import EvalRecord, Mean, MetricResult
 from evalkit.records import Groups, Records
 
-__all__ = ["PerSample", "Scores", "SliceMeans", "SlicedMeans", "Tally", "counted_rows", "slice_mean", "tally"]
+__all__ = [
+    "PerSample",
+    "Scores",
+    "SliceMeans",
+    "SlicedMeans",
+    "Tally",
+    "counted_rows",
+    "scores_of",
+    "slice_mean",
+    "tally",
+]
 
 RowScore: TypeAlias = Callable[[EvalRecord], "float | None"]
 RowFilter: TypeAlias = Callable[[EvalRecord], bool]
@@ -116,6 +126,16 @@ class SlicedMeans(NamedTuple):
     by_intent_l1: Mapping[str, Mean | None]
     by_intent_l2: Mapping[str, Mean | None]
     per_sample: Mapping[str, float | None]
+
+
+def scores_of(records: Records, result: MetricResult) -> Scores:
+    """The score column of a result in the order of the records, whatever mapping it keeps it in."""
+    found = result.per_sample
+    if isinstance(found, PerSample) and tuple(found.keys_in_order) == records.keys:
+        return found.scores
+    values = [found.get(key) for key in records.keys]
+    counted = np.array([value is not None for value in values], dtype=np.bool_)
+    return Scores(np.array([value or 0.0 for value in values], dtype=np.float64), counted)
 
 
 def slice_mean(

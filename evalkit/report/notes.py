@@ -11,13 +11,14 @@ from evalkit.report.digest import Digest
 __all__ = ["notes"]
 
 SHOWN = 3
+_BOUNDED = ("success_rate", "pass_rate", "rule_pass_rate")
 
 
 def notes(digest: Digest) -> list[str]:
     """One sentence for each oddity of the run, most far-reaching first; none for a run without any."""
     run = digest.run
     parents = run.manifest.intent_parents if run.manifest else {}
-    return [*_state(digest), *_file(run.records), *_labels(run.records, parents)]
+    return [*_state(digest), *_undecided(digest), *_file(run.records), *_labels(run.records, parents)]
 
 
 def _state(digest: Digest) -> Iterator[str]:
@@ -32,6 +33,18 @@ def _state(digest: Digest) -> Iterator[str]:
             f"{digest.failures.unjudged} samples have nothing to hold them against, or rules that are undecided: "
             "neither passed nor failed."
         )
+
+
+def _undecided(digest: Digest) -> Iterator[str]:
+    """Between which numbers the rates of tasks are, where some are undecided."""
+    found = {figure.metric: figure for figure in digest.overall}
+    for name in _BOUNDED:
+        worst, best = found.get(f"{name}_worst"), found.get(f"{name}_best")
+        if worst and best and worst.n_counted > found[name].n_counted:
+            yield (
+                f"{name}: {worst.n_counted - found[name].n_counted} of {worst.n_counted} tasks are undecided; over "
+                f"all of them it is between {worst.value} and {best.value}."
+            )
 
 
 def _file(records: Records) -> Iterator[str]:

@@ -10,7 +10,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from evalkit.contracts import Attempt, ChannelError, EvalRecord, SlotSpec, StepSpec, ToolCall, Verdict
+from evalkit.contracts import (
+    Attempt,
+    ChannelError,
+    EvalRecord,
+    Outcome,
+    SlotSpec,
+    StepSpec,
+    ToolCall,
+    Verdict,
+)
 from evalkit.finding import Disagreement, disagreements
 from evalkit.report.figures import milliseconds
 from evalkit.report.reasons import Reason
@@ -29,13 +38,16 @@ class Section:
     rows: tuple[Row, ...]
 
 
-def layout(record: EvalRecord, reasons: Sequence[Reason] = ()) -> list[Section]:
+def layout(
+    record: EvalRecord, reasons: Sequence[Reason] = (), outcome: Outcome | None = None
+) -> list[Section]:
     """The sections of a record, in reading order; every field with something in it is in one of them.
 
-    `reasons` are those for which the sample failed: they come first.
+    `reasons` are those for which the sample failed: they come first. `outcome` is what became of the task.
     """
     found = (
         ("Why it failed", ((reason.gate, reason.text) for reason in reasons)),
+        ("Outcome", _outcome(outcome) if outcome else ()),
         ("Rules", _rules(record)),
         ("Judged", _judged(record)),
         ("Asked", _asked(record)),
@@ -48,6 +60,15 @@ def layout(record: EvalRecord, reasons: Sequence[Reason] = ()) -> list[Section]:
     )
     sections = (Section(title, tuple(row for row in rows if row[1] != "")) for title, rows in found)
     return [section for section in sections if section.rows]
+
+
+def _outcome(found: Outcome) -> Iterator[Row]:
+    """The three layers; nothing where the sample is no task."""
+    if found.success_most is None:
+        return
+    yield "success", found.success_level or f"undecided: {found.success_least} to {found.success_most}"
+    yield "intent", {True: "understood", False: "mistaken", None: "unknown"}[found.intent_passed]
+    yield "completion", "unknown" if found.completion is None else f"{found.completion:.3g}"
 
 
 def _asked(record: EvalRecord) -> Iterator[Row]:

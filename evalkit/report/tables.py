@@ -14,14 +14,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from evalkit.contracts import Attempt, Case, ChannelError, EvalRecord, MetricResult
+from evalkit.contracts import Attempt, Case, ChannelError, EvalRecord, MetricResult, Outcome
 from evalkit.errors import UnknownName, UsageError
 from evalkit.metrics.intent import Confusion
 from evalkit.metrics.latency import Latency
+from evalkit.metrics.outcome import outcomes
 from evalkit.records import Records
 from evalkit.report.schemas import CONFUSIONS, LATENCY, SAMPLES, SLICES, samples_schema
 from evalkit.report.text import storable
-from evalkit.slices import PerSample, Scores, Tally, counted_rows, tally
+from evalkit.slices import Scores, Tally, counted_rows, scores_of, tally
 from evalkit.stats import mean_interval
 
 __all__ = [
@@ -30,7 +31,6 @@ __all__ = [
     "latency",
     "refuse_unknown",
     "samples",
-    "scores",
     "signature",
     "slices",
 ]
@@ -60,9 +60,13 @@ def samples(
     names = [result.name for result in results]
     fields = [field for field in dict.fromkeys(by) if field not in SAMPLES.names]
     _refuse_clashes([*fields, *names])
-    fixed = pa.Table.from_pylist([_sample(record, run_id) for record in records], schema=SAMPLES)
+    rows = [
+        _sample(record, run_id) | _outcome(outcome)
+        for record, outcome in zip(records, outcomes(records, results=results), strict=True)
+    ]
+    fixed = pa.Table.from_pylist(rows, schema=SAMPLES)
     labels = [_label_column(records, field) for field in fields]
-    columns = [_score_column(scores(records, result)) for result in results]
+    columns = [_score_column(scores_of(records, result)) for result in results]
     return pa.table([*fixed.columns, *labels, *columns], schema=samples_schema(names, fields))
 
 
@@ -109,22 +113,16 @@ def _sample(record: EvalRecord, run_id: str) -> dict[str, Any]:
     }
 
 
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    return {name: getattr(outcome, name) for name in ("success_level", "success_least", "success_most")}
+
+
 def _kind(error: ChannelError | None) -> str | None:
     return error.kind if error else None
 
 
 def _retries(attempts: tuple[Attempt, ...]) -> int:
     return max(len(attempts) - 1, 0)
-
-
-def scores(records: Records, result: MetricResult) -> Scores:
-    """The score column of a result in the order of the records, whatever mapping it keeps it in."""
-    found = result.per_sample
-    if isinstance(found, PerSample) and tuple(found.keys_in_order) == records.keys:
-        return found.scores
-    values = [found.get(key) for key in records.keys]
-    counted = np.array([value is not None for value in values], dtype=np.bool_)
-    return Scores(np.array([value or 0.0 for value in values], dtype=np.float64), counted)
 
 
 def _score_column(column: Scores) -> pa.Array[Any]:
@@ -166,7 +164,7 @@ def refuse_unknown(records: Sequence[Case], fields: Sequence[str]) -> None:
 def _slice_rows(
     records: Records, result: MetricResult, *, by: str | None, sha256: str | None
 ) -> Iterator[dict[str, Any]]:
-    column = scores(records, result)
+    column = scores_of(records, result)
     sums = tally(records, column, by=by)
     worst = _worst_case(result, sums)
     members = counted_rows(records, column, by=by)

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from evalkit.contracts import Case, EvalRecord, SlotSpec, StepSpec, Turn, Verdict
 from evalkit.errors import UsageError
-from evalkit.finding import disagreements, found, steps
+from evalkit.finding import Trust, disagreements, found, steps
 from evalkit.kinds import Judge
 from evalkit.questions.dialogs import transcript
 from evalkit.questions.tasks import asks_completion, completed
@@ -32,6 +32,7 @@ class _Asked(NamedTuple):
     weights: tuple[float, float]
     enough: float
     scope: DialogScope
+    trust: Trust
 
     def verdict(self, slots: _Found, done: _Found, **detail: JsonValue) -> Verdict:
         """The verdict over what was found of each slot and step, under its name."""
@@ -83,6 +84,7 @@ def task_completion(  # noqa: PLR0913 - the parameters of a rule are its configu
     step_weight: Ratio = 0.6,
     min_completion_rate: Ratio = 1.0,
     evaluation_scope: DialogScope = "full_dialog",
+    trust: Trust = "report",
     by: By | None = None,
     judge: Judge | None = None,
 ) -> Verdict | Awaitable[Verdict]:
@@ -90,7 +92,7 @@ def task_completion(  # noqa: PLR0913 - the parameters of a rule are its configu
 
     It passes from `min_completion_rate` on. Slots and steps are the case's own unless some are given; a hybrid
     of one kind is that kind alone. `by` is the judge where there is one, else what can be seen without: see
-    `evalkit.finding`. In the scope `last_turn` only the last exchange is looked at, and no report
+    `evalkit.finding`, `trust` is whether the target's report decides or the texts alone. In the scope `last_turn` only the last exchange is looked at, and no report
     of the target about earlier ones. Nothing required, or nothing to be known: undecided. UsageError for
     weights that do not sum to 1. Source: mission, rule `task_completion`.
     """
@@ -104,6 +106,7 @@ def task_completion(  # noqa: PLR0913 - the parameters of a rule are its configu
         (slot_weight, step_weight),
         min_completion_rate,
         evaluation_scope,
+        trust,
     )
     if not asked.slots and not asked.steps:
         return asked.undecided(f"no {'slot or step' if mode == 'hybrid' else mode} is required")
@@ -117,7 +120,7 @@ def task_completion(  # noqa: PLR0913 - the parameters of a rule are its configu
 def _seen(case: Case, dialog: Sequence[Turn], asked: _Asked) -> Verdict:
     """By what can be seen without a model."""
     record = _record(case, dialog, asked)
-    slots, done = found(record), steps(record)
+    slots, done = found(record, trust=asked.trust), steps(record)
     if slots is None or done is None:
         return asked.undecided("what was said and reported does not tell: needs a judge, or what to look for")
     told: dict[str, JsonValue] = {

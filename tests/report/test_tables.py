@@ -238,3 +238,20 @@ def test_half_a_surrogate_pair_is_spelled_out() -> None:
 def test_turns_of_a_dialog_are_one_a_line() -> None:
     records = [EvalRecord(sample_id="1", messages=["预约维修", "明天上午"])]
     assert tables.samples(Records.of(records), [], run_id="r")["query"].to_pylist() == ["预约维修\n明天上午"]
+
+
+def test_what_became_of_each_task_is_a_column() -> None:
+    """Mission, second plan, 4.2: the level stands with the sample; unknown is null, with what it can still be."""
+    slots = [{"name": name, "value": f"{name}13800138000"} for name in "abcde"]
+    task = {"intent_l2": "S", "response": "好", "required_slots": slots}
+    records = [
+        EvalRecord(sample_id="1", intent_pred="S", filled_slots=dict.fromkeys("abcd", "x"), **task),
+        EvalRecord(sample_id="2", intent_pred="S", filled_slots=dict.fromkeys("abc", "x"), **task),
+        EvalRecord(sample_id="3", intent_pred="T", filled_slots=dict.fromkeys("abcd", "x"), **task),
+        EvalRecord(sample_id="4", evidence_status="error", filled_slots=dict.fromkeys("abcd", "x"), **task),
+        EvalRecord(sample_id="5", intent_l2="S", intent_pred="S"),
+    ]
+    found = frame(tables.samples(Records.of(records), local(records), run_id="r"))
+    assert found.success_level.tolist() == ["success", "partial", "failure", None, None]
+    assert found.success_least.tolist() == ["success", "partial", "failure", "failure", None]
+    assert found.success_most.tolist() == ["success", "partial", "failure", "success", None]
