@@ -53,6 +53,8 @@ class JudgeConfig(BaseModel):
     """The longest material of one question, in characters."""
     overflow: Literal["error", "head_tail"] = "error"
     """What becomes of longer material: no verdict, or only its beginning and end are judged."""
+    mask_personal: bool = False
+    """Whether phone, identity and card numbers and mail names are masked before anything is sent."""
     price_per_call: float = Field(default=0, ge=0)
     """Price of a call."""
     price_per_1k_prompt: float = Field(default=0, ge=0)

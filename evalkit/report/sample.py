@@ -20,7 +20,7 @@ from evalkit.contracts import (
     ToolCall,
     Verdict,
 )
-from evalkit.finding import Disagreement, disagreements
+from evalkit.finding import Disagreement, Evidence, Finding, StepFinding, disagreements, evidence, steps
 from evalkit.report.figures import milliseconds
 from evalkit.report.reasons import Reason
 from evalkit.rules.logic import named
@@ -108,6 +108,8 @@ def _observed(record: EvalRecord) -> Iterator[Row]:
     if record.tool_calls is not None:
         yield "tool calls", _lines(map(_call, record.tool_calls)) or "none"
     yield "filled slots", _json(record.filled_slots)
+    yield "found slots", _lines(map(_evidence, evidence(record)))
+    yield "found steps", _lines(map(_seen, steps(record) or ()))
     yield "sources differ", _lines(map(_difference, disagreements(record)))
     yield "done steps", _joined(record.done_steps or ())
     yield "contexts", _lines(_contexts(record), "\n\n")
@@ -115,11 +117,25 @@ def _observed(record: EvalRecord) -> Iterator[Row]:
 
 def _difference(found: Disagreement) -> str:
     """A slot of which user, agent and target tell different things, and where each does."""
-    told = (
-        f"{one.evidence} {one.value}" + ("" if one.turn is None else f" (turn {one.turn + 1})")
-        for one in found.findings
-    )
-    return f"{found.slot}: {found.kind}: {_joined(told)}"
+    return f"{found.slot}: {found.kind}: {_joined(map(_finding, found.findings))}"
+
+
+def _evidence(found: Evidence) -> str:
+    """A slot, and where which source tells it."""
+    told = (one for one in (found.stated, found.confirmed, found.reported) if one)
+    return f"{found.slot.name}: {_joined(map(_finding, told)) or 'not found'}"
+
+
+def _finding(one: Finding) -> str:
+    span = f", {one.span[0]}–{one.span[1]}" if one.span else ""
+    place = "" if one.turn is None else f" ({one.source}, turn {one.turn + 1}{span})"
+    return f"{one.evidence} {one.value}{place}"
+
+
+def _seen(one: StepFinding) -> str:
+    place = "" if one.turn is None else f", turn {one.turn + 1}"
+    lacks = "" if one.in_order else f", too early: lacks {_joined(one.lacks)}"
+    return f"{one.step} ({one.source}{place}{lacks})"
 
 
 def _ranked(record: EvalRecord) -> Iterator[str]:
@@ -143,7 +159,9 @@ def _rules(record: EvalRecord) -> Iterator[Row]:
     """What the rules come to, and each verdict under the name by which it decides."""
     if record.verdicts:
         yield "in all", _joined((_passed(record.rules_passed), _by(record.rules_decided_by)))
-    yield from ((name, _verdict(verdict)) for name, verdict in named(record.verdicts).items())
+    for name, verdict in named(record.verdicts).items():
+        yield name, _verdict(verdict)
+        yield f"{name}: found", _json(verdict.detail)
 
 
 def _by(names: str) -> str:

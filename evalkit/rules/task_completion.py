@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from evalkit.contracts import Case, EvalRecord, SlotSpec, StepSpec, Turn, Verdict
 from evalkit.errors import UsageError
-from evalkit.finding import Trust, disagreements, found, steps
+from evalkit.finding import Finding, StepFinding, Trust, disagreements, found, steps
 from evalkit.kinds import Judge
 from evalkit.questions.dialogs import transcript
 from evalkit.questions.tasks import asks_completion, completed
@@ -128,11 +128,15 @@ def _seen(case: Case, dialog: Sequence[Turn], asked: _Asked) -> Verdict:
         "disagreements": {one.slot: one.kind for one in disagreements(record)},
     }
     return asked.verdict(
-        {one.slot: {"turn": one.turn, "source": one.source, "evidence": one.evidence} for one in slots},
-        {one.step: {"turn": one.turn, "source": one.source} for one in done if one.in_order},
+        {one.slot: {"value": one.canonical, **_place(one), "evidence": one.evidence} for one in slots},
+        {one.step: _place(one) for one in done if one.in_order},
         by="extractor",
         **{name: value for name, value in told.items() if value},
     )
+
+
+def _place(one: Finding | StepFinding) -> dict[str, JsonValue]:
+    return {"turn": one.turn, "span": [*one.span] if one.span else None, "source": one.source}
 
 
 def _record(case: Case, dialog: Sequence[Turn], asked: _Asked) -> EvalRecord:
