@@ -31,9 +31,6 @@ _ENOUGH = 0.75
 _UNIT_BONUS = 1.0
 _OF_DESCRIPTION = 0.4
 _RECENT = 0.1
-_UNITS = frozenset("分天日月年岁人个家间位层楼号路米里元块点")
-"""What numbers are counted in."""
-
 _SENTENCE = re.compile(r"[^。;；!?！？\n]*")
 _FILLER_WORDS = (
     "the a an of for to or and is if it this that which what from with by on number name value date time type id "
@@ -74,13 +71,13 @@ class Nearness:
         """The sum over the slot's words, each the less the farther from the mention it was said.
 
         Words of its clause count on both sides, words said before it in the whole dialog. A unit that the
-        slot is named by, the 分 of 评分, counts too, and another unit against it: 3天 is no 评分.
+        slot is named by, the 分 of 评分, counts too.
         """
         place = self._places[id(mention.said)]
         words = sum(
             weight * self._word(word, slot, (place, mention)) for word, weight in self._weights[slot.name]
         )
-        return words + _UNIT_BONUS * _counts(mention, plain(slot.name).text)
+        return words + (_UNIT_BONUS if _unit(mention) in plain(slot.name).text else 0)
 
     def _word(self, word: str, slot: SlotSpec, at: tuple[int, Mention]) -> float:
         place, mention = at
@@ -110,14 +107,6 @@ def _things(cued: Iterable[tuple[SlotSpec, Mapping[str, float]]]) -> dict[str, l
         for word in words if slot.values and slot.type == "enum" else ():
             found.setdefault(word, []).append(any_of(slot.values))
     return found
-
-
-def _counts(mention: Mention, name: str) -> int:
-    """1 where a number is counted in a unit of the slot's name, -1 where in another than that has, else 0."""
-    unit = _unit(mention)
-    if unit in name:
-        return 1
-    return -1 if unit in _UNITS and any(own in name for own in _UNITS) else 0
 
 
 def _unit(mention: Mention) -> str:

@@ -1,4 +1,4 @@
-"""Texts made alike before they are compared: whatever their width and case, and what nobody sees in them.
+"""Texts made alike before they are compared: whatever their width and case.
 
 The Chinese comma stays one through all of it, so that `88，100` is two numbers and `88,100` is one.
 """
@@ -19,20 +19,21 @@ _LIST_COMMA = re.compile(r"(?<!\d),|,(?!\d)")
 
 
 def caseless(text: str) -> str:
-    """A piece of text in compatibility form (NFKC), without case and invisible characters.
+    """A piece of text in compatibility form (NFKC), without case.
 
     Folded until nothing changes: folding the case may leave what NFKC would still change.
     """
     if text == _COMMA:
         return text
-    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return plain if plain.isascii() else "".join(char for char in plain if unicodedata.category(char) != "Cf")
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def fold(text: str) -> str:
-    """The whole text, as `caseless`, without spaces beside Chinese characters.
+    """The whole text, as `caseless`, without invisible characters and spaces beside Chinese ones.
 
     All commas become `，` but those between digits, so that a list is told from a grouped number.
     """
     plain = _COMMA.join(map(caseless, text.split(_COMMA)))
+    if not plain.isascii():
+        plain = "".join(char for char in plain if unicodedata.category(char) != "Cf")
     return _SPACE_BESIDE_CJK.sub("", _LIST_COMMA.sub(_COMMA, plain))

@@ -6,6 +6,7 @@ Names and addresses have no form, so they are not found. That nothing was found 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from datetime import date
 from typing import NamedTuple
@@ -57,14 +58,22 @@ def masked(text: str) -> str:
 
     An identity number needs no right check digit for that, nor does a number have to stand alone. Everything else stays as it is.
     """
-    folded, origin = plain(text)
+    folded, places = _seen(text)
     parts, end = [], 0
     for start, stop, mask in sorted(_middles(folded)):
-        first, last = (start, stop) if origin is None else (origin[start][0], origin[stop][0])
+        first, last = places[start], places[stop]
         if first >= end:
             parts += [text[end:first], mask]
             end = last
     return "".join([*parts, text[end:]])
+
+
+def _seen(text: str) -> tuple[str, list[int]]:
+    """The text as it is compared, without what nobody sees, and where in the text each character comes from."""
+    folded, origin = plain(text)
+    kept = [place for place, char in enumerate(folded) if unicodedata.category(char) != "Cf"]
+    starts = kept if origin is None else [origin[place][0] for place in kept]
+    return "".join([folded[place] for place in kept]), starts
 
 
 def _middles(folded: str) -> Iterator[tuple[int, int, str]]:

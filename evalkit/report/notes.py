@@ -12,6 +12,7 @@ __all__ = ["notes"]
 
 SHOWN = 3
 _BOUNDED = ("success_rate", "pass_rate", "rule_pass_rate")
+"""Metrics whose bounds are told to whoever reads the summary only."""
 
 
 def notes(digest: Digest) -> list[str]:
@@ -38,13 +39,13 @@ def _state(digest: Digest) -> Iterator[str]:
 def _undecided(digest: Digest) -> Iterator[str]:
     """Between which numbers the rates of tasks are, where some are undecided."""
     found = {figure.metric: figure for figure in digest.overall}
-    for name in _BOUNDED:
-        worst, best = found.get(f"{name}_worst"), found.get(f"{name}_best")
-        if worst and best and worst.n_counted > found[name].n_counted:
-            yield (
-                f"{name}: {worst.n_counted - found[name].n_counted} of {worst.n_counted} tasks are undecided; over "
-                f"all of them it is between {worst.value} and {best.value}."
-            )
+    bounded = [
+        f"{name} {worst.value} to {best.value} ({worst.n_counted - found[name].n_counted} of {worst.n_counted})"
+        for name in _BOUNDED
+        if (worst := found.get(f"{name}_worst")) and (best := found.get(f"{name}_best"))
+    ]
+    if bounded:
+        yield f"Tasks are undecided; over all of them: {', '.join(bounded)}."
 
 
 def _file(records: Records) -> Iterator[str]:

@@ -89,7 +89,8 @@ def test_samples_have_fixed_columns_then_one_a_metric(rich_run: list[EvalRecord]
 COLUMNS = {
     "samples": """
         run_id sample_id repeat query intent_l1 intent_l2 intent_pred requires_rag difficulty trap_type tags
-        answer_status evidence_status answer_error evidence_error answer_retries evidence_retries""",
+        answer_status evidence_status answer_error evidence_error answer_retries evidence_retries
+        success_level success_least success_most""",
     "slices": """
         run_id metric dimension slice n_total n_counted mean ci_low ci_high lower_is_better signature
         is_pct worst_case""",
@@ -251,7 +252,7 @@ def test_what_became_of_each_task_is_a_column() -> None:
         EvalRecord(sample_id="4", evidence_status="error", filled_slots=dict.fromkeys("abcd", "x"), **task),
         EvalRecord(sample_id="5", intent_l2="S", intent_pred="S"),
     ]
-    found = frame(tables.samples(Records.of(records), local(records), run_id="r"))
-    assert found.success_level.tolist() == ["success", "partial", "failure", None, None]
-    assert found.success_least.tolist() == ["success", "partial", "failure", "failure", None]
-    assert found.success_most.tolist() == ["success", "partial", "failure", "success", None]
+    found = tables.samples(Records.of(records), local(records), run_id="r")
+    assert found["success_level"].to_pylist() == ["success", "partial", "failure", None, None]
+    assert found["success_least"].to_pylist() == ["success", "partial", "failure", "failure", None]
+    assert found["success_most"].to_pylist() == ["success", "partial", "failure", "success", None]

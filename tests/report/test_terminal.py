@@ -85,7 +85,7 @@ def test_the_summary_says_it_all(make_digest, rich_run: list[EvalRecord]) -> Non
     assert f"intent {digest.failures.by_gate['intent']}" in text
     assert "reports/01RUN/report.html" in text
     assert "in reports/01RUN/: summary.json" in text
-    assert len(text.splitlines()) <= 45
+    assert len(text.splitlines()) <= 47
 
 
 def test_times_stand_with_their_counts(make_digest) -> None:
