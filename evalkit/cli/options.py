@@ -34,6 +34,7 @@ __all__ = [
     "places",
     "run_argument",
     "say",
+    "settings_by_name",
     "settled",
     "show",
     "target_spec",
@@ -161,18 +162,31 @@ def target_spec(name: str, settings: Iterable[str]) -> Spec:
 
     if ":" in name:  # a person's own module, which stands where they are
         sys.path.insert(0, str(Path.cwd()))
-    params: dict[str, Any] = {}
+    return Spec(name, dict(_setting(setting, wanted="KEY=VALUE") for setting in settings))
+
+
+def settings_by_name(settings: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Parameters by the name of what has them, from `--set NAME.KEY=VALUE`; values are JSON, else text."""
+    found: dict[str, dict[str, Any]] = {}
     for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise UsageError(f"--set: found {setting!r}, wanted KEY=VALUE.")
-        if _is_secret(key):
-            raise UsageError(
-                f"--set {key}: a secret on the command line can be read by everybody on the machine; "
-                "put it into the environment instead (docs/cli.md names the variables)."
-            )
-        params[key] = _value(value)
-    return Spec(name, params)
+        place, value = _setting(setting, wanted="NAME.KEY=VALUE")
+        name, dot, key = place.rpartition(".")
+        if not dot or not name or not key:
+            raise UsageError(f"--set: found {setting!r}, wanted NAME.KEY=VALUE.")
+        found.setdefault(name, {})[key] = value
+    return found
+
+
+def _setting(setting: str, *, wanted: str) -> tuple[str, Any]:
+    key, equals, value = setting.partition("=")
+    if not equals:
+        raise UsageError(f"--set: found {setting!r}, wanted {wanted}.")
+    if _is_secret(key):
+        raise UsageError(
+            f"--set {key}: a secret on the command line can be read by everybody on the machine; "
+            "put it into the environment instead (docs/cli.md names the variables)."
+        )
+    return key, _value(value)
 
 
 def settled(bound: Callable[..., Any]) -> dict[str, Any]:

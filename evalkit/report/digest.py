@@ -28,6 +28,8 @@ HEADLINE = (
     "ndcg@10",
     "completion",
     "tool_f1",
+    "success_rate",
+    "pass_rate",
     "rule_pass_rate",
     "answer_error_rate",
     "evidence_error_rate",

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from evalkit.contracts import EvalRecord
+from evalkit.finding.personal import masked
 from evalkit.records import Records
 from evalkit.report.compare import Comparison, Flip
 from evalkit.report.digest import Digest, digest
-from evalkit.report.text import masked
 from evalkit.report.verdict import Verdict
 
 __all__ = ["masked_digest", "masked_verdict"]

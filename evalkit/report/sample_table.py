@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from evalkit.contracts import Case, EvalRecord, MetricResult
 from evalkit.errors import UnknownName, UsageError
+from evalkit.metrics.outcome import levels
 from evalkit.records import FIELDS_OF_RUN, Records
 from evalkit.report.schemas import SAMPLES, samples_schema
 from evalkit.report.text import storable
-from evalkit.slices import PerSample, Scores
+from evalkit.slices import Scores, scores_of
 
-__all__ = ["refuse_unknown", "samples", "scores"]
+__all__ = ["refuse_unknown", "samples"]
 
 _LABELS = (
     "intent_l1",
@@ -41,9 +42,9 @@ def samples(
     names = [result.name for result in results]
     fields = [field for field in dict.fromkeys(by) if field not in SAMPLES.names]
     _refuse_clashes([*fields, *names])
-    fixed = _fixed(records, run_id)
+    fixed = _fixed(records, run_id) | _outcomes(records, results)
     labels = [_label_column(records, field) for field in fields]
-    columns = [_score_column(scores(records, result)) for result in results]
+    columns = [_score_column(scores_of(records, result)) for result in results]
     ordered = [fixed[name] for name in SAMPLES.names]
     return pa.table([*ordered, *labels, *columns], schema=samples_schema(names, fields))
 
@@ -85,6 +86,12 @@ def _fixed(records: Records, run_id: str) -> dict[str, pa.Array[Any]]:
         **{f"{name}_error": _label(records, f"{name}_error.kind") for name in retries},
         **{f"{name}_retries": pa.array(np.maximum(tries - 1, 0)) for name, tries in retries.items()},
     }
+
+
+def _outcomes(records: Records, results: Sequence[MetricResult]) -> dict[str, pa.Array[Any]]:
+    """What became of each sample, and the least and the most that may have."""
+    found = levels(records, results)._asdict()
+    return {f"success_{name}": pa.array(column, type=pa.string()) for name, column in found.items()}
 
 
 def _queries(records: Records) -> list[str]:
@@ -131,16 +138,6 @@ def _label_column(records: Records, field: str) -> pa.Array[Any]:
     groups = records.groups(field)
     labels: pa.Array[Any] = pa.array([storable(label) for label in groups.labels], type=pa.string())
     return _listed(np.searchsorted(groups.rows, np.arange(len(records) + 1)), labels.take(groups.codes))
-
-
-def scores(records: Records, result: MetricResult) -> Scores:
-    """The score column of a result in the order of the records, whatever mapping it keeps it in."""
-    found = result.per_sample
-    if isinstance(found, PerSample) and tuple(found.keys_in_order) == records.keys:
-        return found.scores
-    values = [found.get(key) for key in records.keys]
-    counted = np.array([value is not None for value in values], dtype=np.bool_)
-    return Scores(np.array([value or 0.0 for value in values], dtype=np.float64), counted)
 
 
 def _score_column(column: Scores) -> pa.Array[Any]:

@@ -46,6 +46,13 @@ SAMPLES: pa.Schema = pa.schema(
         _maybe("evidence_error", _TEXT, "Kind of the evidence channel's error; null where there was none."),
         _given("answer_retries", _WHOLE, "Attempts of the answer channel after the first."),
         _given("evidence_retries", _WHOLE, "Attempts of the evidence channel after the first."),
+        _maybe(
+            "success_level",
+            _TEXT,
+            "What became of the task: success, partial or failure; null where unknown.",
+        ),
+        _maybe("success_least", _TEXT, "The same if all that is unknown of it were bad; null: no task."),
+        _maybe("success_most", _TEXT, "The same if all that is unknown of it were good; null: no task."),
     ]
 )
 """One row a sample, in the order of the run; the metrics' columns follow."""

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from evalkit.contracts import MetricResult
 from evalkit.records import Records
 from evalkit.report.intervals import Intervals
-from evalkit.report.sample_table import refuse_unknown, scores
+from evalkit.report.sample_table import refuse_unknown
 from evalkit.report.schemas import SLICES
 from evalkit.report.text import storable
-from evalkit.slices import Tally, tally
+from evalkit.slices import Tally, scores_of, tally
 
 __all__ = ["LEVELS", "OVERALL", "signature", "slices"]
 
@@ -57,7 +57,7 @@ def _measured(
     records: Records, result: MetricResult, dimensions: Sequence[str], intervals: Intervals
 ) -> Iterator[tuple[str, Tally, Floats]]:
     """The sums of each dimension, and the bounds of their means."""
-    column = scores(records, result)
+    column = scores_of(records, result)
     for dimension in dimensions:
         by = None if dimension == OVERALL else dimension
         sums = tally(records, column, by=by, squared=not result.is_rate)

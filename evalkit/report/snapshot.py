@@ -25,7 +25,8 @@ from evalkit.errors import BadData, Fault, UsageError
 from evalkit.reading import Refusal, decode
 from evalkit.reading.encoding import escaped
 from evalkit.records import Records
-from evalkit.report.tables import scores, signature
+from evalkit.report.tables import signature
+from evalkit.slices import scores_of
 
 __all__ = ["MetricFacts", "Snapshot", "from_json", "snapshot", "to_json"]
 
@@ -129,7 +130,7 @@ def _facts(result: MetricResult, sha256: str) -> MetricFacts:
 
 
 def _scores(records: Records, result: MetricResult) -> NDArray[np.float64]:
-    column = scores(records, result)
+    column = scores_of(records, result)
     return np.where(column.counted, column.values, np.nan)
 
 

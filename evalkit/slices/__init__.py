@@ -6,7 +6,7 @@ records nor the batches in which they come change a bit of any mean.
 
 from __future__ import annotations
 
-from evalkit.slices.means import PerSample, SlicedMeans, SliceMeans, slice_mean
+from evalkit.slices.means import PerSample, SlicedMeans, SliceMeans, scores_of, slice_mean
 from evalkit.slices.scores import Kinds, Scores
 from evalkit.slices.tally import Tally, counted_rows, tally
 
@@ -18,6 +18,7 @@ __all__ = [
     "SlicedMeans",
     "Tally",
     "counted_rows",
+    "scores_of",
     "slice_mean",
     "tally",
 ]

@@ -8,12 +8,12 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from evalkit.contracts import EvalRecord, Mean
+from evalkit.contracts import EvalRecord, Mean, MetricResult
 from evalkit.records import Records
 from evalkit.slices.scores import RowScore, Scores, checked, marked
 from evalkit.slices.tally import Tally, tally
 
-__all__ = ["PerSample", "SliceMeans", "SlicedMeans", "slice_mean"]
+__all__ = ["PerSample", "SliceMeans", "SlicedMeans", "scores_of", "slice_mean"]
 
 RowFilter: TypeAlias = Callable[[EvalRecord], bool]
 
@@ -65,6 +65,16 @@ class SliceMeans(Mapping[str, "Mean | None"]):
     def __repr__(self) -> str:
         """As the dict of the same content."""
         return repr(dict(self))
+
+
+def scores_of(records: Records, result: MetricResult) -> Scores:
+    """The score column of a result in the order of the records, whatever mapping it keeps it in."""
+    found = result.per_sample
+    if isinstance(found, PerSample) and tuple(found.keys_in_order) == records.keys:
+        return found.scores
+    values = [found.get(key) for key in records.keys]
+    counted = np.array([value is not None for value in values], dtype=np.bool_)
+    return Scores(np.array([value or 0.0 for value in values], dtype=np.float64), counted)
 
 
 class SlicedMeans(NamedTuple):

@@ -90,7 +90,8 @@ def test_samples_have_fixed_columns_then_one_a_metric(rich_run: list[EvalRecord]
 COLUMNS = {
     "samples": """
         run_id sample_id repeat query intent_l1 intent_l2 intent_pred requires_rag difficulty trap_type tags
-        answer_status evidence_status answer_error evidence_error answer_retries evidence_retries""",
+        answer_status evidence_status answer_error evidence_error answer_retries evidence_retries
+        success_level success_least success_most""",
     "slices": """
         run_id metric dimension slice n_total n_counted mean ci_low ci_high lower_is_better signature
         is_pct worst_case""",
@@ -325,3 +326,20 @@ def test_half_a_surrogate_pair_is_spelled_out() -> None:
 def test_turns_of_a_dialog_are_one_a_line() -> None:
     records = [EvalRecord(sample_id="1", messages=["预约维修", "明天上午"])]
     assert tables.samples(Records.of(records), [], run_id="r")["query"].to_pylist() == ["预约维修\n明天上午"]
+
+
+def test_what_became_of_each_task_is_a_column() -> None:
+    """Mission, second plan, 4.2: the level stands with the sample; unknown is null, with what it can still be."""
+    slots = [{"name": name, "value": f"{name}13800138000"} for name in "abcde"]
+    task = {"intent_l2": "S", "response": "好", "required_slots": slots}
+    records = [
+        EvalRecord(sample_id="1", intent_pred="S", filled_slots=dict.fromkeys("abcd", "x"), **task),
+        EvalRecord(sample_id="2", intent_pred="S", filled_slots=dict.fromkeys("abc", "x"), **task),
+        EvalRecord(sample_id="3", intent_pred="T", filled_slots=dict.fromkeys("abcd", "x"), **task),
+        EvalRecord(sample_id="4", evidence_status="error", filled_slots=dict.fromkeys("abcd", "x"), **task),
+        EvalRecord(sample_id="5", intent_l2="S", intent_pred="S"),
+    ]
+    found = tables.samples(Records.of(records), local(records), run_id="r")
+    assert found["success_level"].to_pylist() == ["success", "partial", "failure", None, None]
+    assert found["success_least"].to_pylist() == ["success", "partial", "failure", "failure", None]
+    assert found["success_most"].to_pylist() == ["success", "partial", "failure", "success", None]

@@ -10,6 +10,7 @@ import numpy as np
 from evalkit.contracts import EvalRecord, Turn, Verdict
 from evalkit.engines.rules.binding import Models, Rule, check_rules, placed, rules_of
 from evalkit.errors import UsageError
+from evalkit.questions.dialogs import exchanges
 from evalkit.records import Records, RecordsLike
 from evalkit.rules.logic import decide
 
@@ -62,7 +63,7 @@ def _distinct(records: Iterable[EvalRecord]) -> list[EvalRecord]:
 
 
 async def _judged(record: EvalRecord, models: Models) -> EvalRecord:
-    dialog = _dialog(record)
+    dialog = exchanges(record)
     rules = [rule for rule in rules_of(record) if models.judge is not None or rule.name != _DESCRIPTION]
     verdicts = [await _verdict(record, dialog, rule, models) for rule in rules]
     return _decided(record, verdicts)
@@ -96,18 +97,3 @@ async def _asked(record: EvalRecord, dialog: Sequence[Turn], rule: Rule, models:
         raise placed(record, error) from None
     except Exception as error:  # noqa: BLE001 - a stranger's rule, or its model, must not stop the others
         return rule.undecided(f"rule_error: {type(error).__name__}: {error}"[:_LONGEST])
-
-
-def _dialog(record: EvalRecord) -> Sequence[Turn]:
-    """The turns of the record; an answer without a dialog is one turn, no answer is none."""
-    if record.dialog or record.response is None:
-        return record.dialog
-    turn = Turn(
-        sent_message=record.user_turns[-1],
-        reply=record.response,
-        thinking=record.thinking,
-        ttft_ms=record.ttft_ms,
-        latency_ms=record.total_ms,
-        tool_calls=record.tool_calls or (),
-    )
-    return (turn,)

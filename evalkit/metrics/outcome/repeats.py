@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from evalkit.contracts import MetricResult
 from evalkit.errors import UsageError
+from evalkit.finding import Trust
 from evalkit.metrics.outcome.policies import succeeded
 from evalkit.records import Records, RecordsLike
 from evalkit.slices import Kinds, Scores, slice_mean
@@ -21,18 +22,25 @@ _Estimate = Callable[[int, int, int], "float | None"]
 
 
 def passes(
-    records: RecordsLike, *, ks: Sequence[int] = (1, 2, 3), by: Literal["success", "rules"] = "success"
+    records: RecordsLike,
+    *,
+    ks: Sequence[int] = (1, 2, 3),
+    by: Literal["success", "rules"] = "success",
+    success: float = 0.8,
+    partial: float = 0.5,
+    trust: Trust = "report",
 ) -> list[MetricResult]:
     """`pass@k`, the chance that one of k tries succeeds, and `pass^k`, that all do: per case, then their mean.
 
-    A try succeeds where its outcome is `success` by the policy `graded`, or where its `rules` hold; one whose
+    A try succeeds where its outcome is `success` by the policy `graded`, with its thresholds and its `trust`, or where its `rules` hold; one whose
     outcome is unknown is no try. Counted once a case, at its first record, where it has k tries or more.
     UsageError for a k under 1. Sources: `evalkit.stats.pass_at_k`, `pass_hat_k`.
     """
     if min(ks, default=1) < 1:
         raise UsageError(f"passes: found ks {list(ks)}, wanted numbers from 1.")
     table = Records.of(records)
-    passed = table.numbers("rules_passed") if by == "rules" else np.floor(succeeded(table))
+    levels = succeeded(table, success=success, partial=partial, trust=trust)
+    passed = table.numbers("rules_passed") if by == "rules" else np.floor(levels)
     kinds, tries = _tries(table, passed)
     forms: dict[str, _Estimate] = {"pass@": pass_at_k, "pass^": pass_hat_k}
     columns = {
