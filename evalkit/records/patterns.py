@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AliasChoices, BaseModel
 from pydantic.fields import FieldInfo
 
-__all__ = ["ANY", "NULL", "branches", "fields_by_key", "key_pattern", "pattern"]
+__all__ = ["ANY", "NULL", "Filled", "branches", "fields_by_key", "key_pattern", "pattern"]
 
 NULL = "null"
 _DIGITS = "(?!0[0-9])[0-9]{1,15}+"  # below 2^53 whatever the digits are
