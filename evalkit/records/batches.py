@@ -22,13 +22,17 @@ from evalkit.reading.files import take_line
 from evalkit.records.asked import asked
 from evalkit.records.cells import column_of, constant
 from evalkit.records.fields import COLUMNS, of_rows
-from evalkit.records.forms import Forms, Known, folded
+from evalkit.records.folding import folded
+from evalkit.records.forms import Forms, Known
 from evalkit.records.places import Places
 
 __all__ = ["Batch", "batches"]
 
 LEARN_AFTER = 1 << 20
 """Bytes that the models read before they teach the forms: learning takes about as long as reading them."""
+
+_BLOCK_BYTES = 4 << 20
+"""What is read at once: enough rows that a column costs more than its making."""
 
 _LESSON = 64
 _NEWLINE = ord("\n")
@@ -49,6 +53,7 @@ class _Seen:
 
     by_form: dict[Known, list[tuple[Line, Sequence[str]]]] = field(default_factory=lambda: defaultdict(list))
     records: list[tuple[Line, EvalRecord]] = field(default_factory=list)
+    signs: str = ""
 
 
 def batches(
@@ -68,7 +73,7 @@ def batches(
     """
     reader = _Reader(path, reading, columns, rejecting=rejecting, learn_after=learn_after)
     try:
-        for block in blocks(path):
+        for block in blocks(path, size=_BLOCK_BYTES):
             yield reader.whole(block) or reader.mixed(block)
     except BadData as end:
         reading.end(end.faults)
@@ -96,36 +101,39 @@ class _Reader:
 
     def whole(self, block: Block) -> Batch | None:
         """The batch of a block all of whose lines are of the form that came last; None where one is not."""
-        text = _plain(block.raw) if self._forms.known and block.raw.endswith(b"\n") else None
-        if text is None:
+        if not self._forms.known or not block.raw.endswith(b"\n") or _lines_with_controls(block.raw):
             return None
+        raw, signs = folded(block.raw)
+        text = None if b"\\" in raw else _text(raw)
         form = self._forms.known[0]
-        rows = form.expression.findall(text)
-        if len(rows) != block.raw.count(b"\n") or form.has_odd(rows):
+        rows = form.expression.findall(text) if text else []
+        if len(rows) != raw.count(b"\n") or form.has_odd(rows):
             return None
-        ends = np.flatnonzero(np.frombuffer(block.raw, dtype=np.uint8) == _NEWLINE).astype(np.int64) + 1
+        ends = np.flatnonzero(np.frombuffer(raw, dtype=np.uint8) == _NEWLINE).astype(np.int64) + 1
         starts = np.concatenate(([0], ends[:-1]))
         places = Places(block.number + np.arange(len(ends)), block.offset + starts, ends - starts - 1)
-        return Batch(self._table(form, rows, is_folded="\x01" in text), places)
+        return Batch(self._table(form, rows, signs), places)
 
     def mixed(self, block: Block) -> Batch:
         """The batch of any block, line by line."""
         if block.offset == 0 and block.raw.startswith(_BOM):
             self._text_starts = len(_BOM)
-        seen = _Seen()
-        odd = _lines_with_controls(block.raw)
+        odd, (raw, signs) = _lines_with_controls(block.raw), folded(block.raw)
+        seen = _Seen(signs=signs)
         for line in block.lines():
-            if line.number - block.number in odd or not line.ended or not self._matched(line, seen):
+            start = (line.offset or self._text_starts) - block.offset
+            known = line.ended and line.number - block.number not in odd
+            if not known or not self._matched(line, raw[start : start + len(line.raw)], seen):
                 self._parsed(line, seen)
         return self._batch(seen)
 
-    def _matched(self, line: Line, seen: _Seen) -> bool:
-        """Whether a form took the line apart."""
-        text = _text(line.raw)
+    def _matched(self, line: Line, raw: bytes, seen: _Seen) -> bool:
+        """Whether a form took the line apart, whose folded bytes are `raw`."""
+        text = None if b"\\" in raw else _text(raw + b"\n")
         if text is None:
             return False
         for place, form in enumerate(self._forms.known):
-            found = form.expression.fullmatch(text + "\n")
+            found = form.expression.fullmatch(text)
             if found and not form.has_odd([found.groups("")]):
                 seen.by_form[form].append((line, found.groups("")))
                 self._forms.prefer(place)
@@ -153,7 +161,7 @@ class _Reader:
         )
         for form, taken in seen.by_form.items():
             lines += [line for line, _ in taken]
-            tables.append(self._table(form, [row for _, row in taken], is_folded=True))
+            tables.append(self._table(form, [row for _, row in taken], seen.signs))
         numbers, offsets, sizes = (
             np.array(column, dtype=np.int64).reshape(-1)
             for column in (
@@ -167,11 +175,11 @@ class _Reader:
         places = Places(numbers[order], offsets[order], sizes[order])
         return Batch(table, places)
 
-    def _table(self, form: Known, rows: Sequence[Sequence[str]], *, is_folded: bool) -> pa.Table:
+    def _table(self, form: Known, rows: Sequence[Sequence[str]], signs: str) -> pa.Table:
         cells = dict(zip(form.columns, zip(*rows, strict=True), strict=False))
         return pa.table(
             {
-                name: column_of(name, cells[name], comma=form.comma, is_folded=is_folded)
+                name: column_of(name, cells[name], comma=form.comma, signs=signs)
                 if name in cells
                 else self._constant(form, name, len(rows))
                 for name in self._columns
@@ -187,26 +195,19 @@ class _Reader:
 
 
 def _text(raw: bytes) -> str | None:
-    """The line, or lines, with escapes folded; None where they are no UTF-8, or have an escape by number."""
+    """The text of the bytes; None where they are no UTF-8."""
     try:
-        text = raw.decode("utf-8")
+        return raw.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    if b"\\" not in raw:
-        return text
-    text = folded(text)
-    return None if "\\" in text else text
-
-
-def _plain(raw: bytes) -> str | None:
-    """As `_text`; None as well where there are controls, which no line of JSON holds raw."""
-    controls = int(np.count_nonzero(np.frombuffer(raw, dtype=np.uint8) < _SPACE))
-    return _text(raw) if controls == raw.count(b"\n") else None
 
 
 def _lines_with_controls(raw: bytes) -> set[int]:
     """The lines, from 0, that hold a control: no form says anything of them."""
     data = np.frombuffer(raw, dtype=np.uint8)
-    places = np.flatnonzero(data < _SPACE)
+    low = data < _SPACE
+    if np.count_nonzero(low) == raw.count(b"\n"):
+        return set()
+    places = np.flatnonzero(low)
     ends = places[data[places] == _NEWLINE]
     return set(np.searchsorted(ends, places[data[places] != _NEWLINE]).tolist())

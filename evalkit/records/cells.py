@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -12,7 +11,7 @@ import pyarrow.compute as pc
 
 from evalkit.contracts import EvalRecord
 from evalkit.records.fields import COLUMNS, value_of
-from evalkit.records.forms import unfolded
+from evalkit.records.folding import unfolded, unfolded_all
 
 __all__ = ["column_of", "constant"]
 
@@ -30,16 +29,16 @@ _NEVER_NULL = {
 """Fields that read null as empty."""
 
 
-def column_of(name: str, cells: Sequence[str], *, comma: str, is_folded: bool) -> Column:
-    """The column whose cells are JSON texts, `is_folded` where escapes in them may be; "" is null.
+def column_of(name: str, cells: Sequence[str], *, comma: str, signs: str) -> Column:
+    """The column whose cells are JSON texts, folded where `signs` tell which escapes there may be; "" is null.
 
     `comma` is what stands between the items of lists. Of a number of items "" says that there are some,
     whatever stands in its place that there are none.
     """
     if _is_constant(cells):
-        one = _column(name, cells[:1], comma=comma, is_folded=is_folded)
+        one = _column(name, cells[:1], comma=comma, signs=signs)
         return one.take(np.zeros(len(cells), dtype=np.int64))
-    return _column(name, cells, comma=comma, is_folded=is_folded)
+    return _column(name, cells, comma=comma, signs=signs)
 
 
 def _is_constant(cells: Sequence[str]) -> bool:
@@ -47,14 +46,17 @@ def _is_constant(cells: Sequence[str]) -> bool:
     return len(cells) > 1 and cells[0] == cells[-1] and cells.count(cells[0]) == len(cells)
 
 
-def _column(name: str, cells: Sequence[str], *, comma: str, is_folded: bool) -> Column:
+def _column(name: str, cells: Sequence[str], *, comma: str, signs: str) -> Column:
     kind = COLUMNS[name]
     if name.endswith("#"):
         null = 0 if name[:-1] in _NEVER_NULL else -1
         return pa.array([1 if not text else null if text == _NULL else 0 for text in cells], kind)
     texts = pa.array(cells, _TEXT)
-    if is_folded and kind in (_TEXT, _TEXTS) and pc.any(pc.match_substring(texts, "\x01")).as_py():
-        return pa.array([_parsed(name, text) for text in cells], kind)
+    if signs and kind in (_TEXT, _TEXTS) and pc.any(pc.match_substring(texts, "\x01")).as_py():
+        if kind == _TEXTS:
+            return pa.array([_parsed(name, text) for text in cells], kind)
+        given = _is_given(texts)
+        return _where(given, _sliced(pa.array(unfolded_all(cells, signs), _TEXT), 1))
     if kind == _TEXT:
         return _where(_is_given(texts), _sliced(texts, 1))
     if kind == _TEXTS:
@@ -64,7 +66,7 @@ def _column(name: str, cells: Sequence[str], *, comma: str, is_folded: bool) -> 
 
 def _parsed(name: str, text: str) -> Any:
     """A cell by itself, escapes and all."""
-    value = json.loads(unfolded(text)) if text else None
+    value = unfolded(text) if text else None
     return [] if value is None and name in _NEVER_NULL else value
 
 

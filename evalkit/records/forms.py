@@ -18,7 +18,7 @@ from evalkit.reading import decode
 from evalkit.records.fields import COLUMNS, GIVEN, PARTS, SIZED, size_column
 from evalkit.records.patterns import ANY, NULL, branches, fields_by_key, key_pattern, pattern
 
-__all__ = ["Form", "Forms", "Known", "folded", "unfolded"]
+__all__ = ["Form", "Forms", "Known"]
 
 _STYLES = ((", ", ": "), (",", ":"))
 _MOST_FORMS = 16
@@ -28,23 +28,6 @@ _NO_TEXT = (NULL, '""')
 _NO_ITEMS = (NULL, "[]")
 _NOTHING = (NULL, r"\[\]", r"\{\}")
 """The shapes of a field that holds nothing."""
-
-_ESCAPE = re.compile(r'\\(["\\/bfnrt])')
-_SIGNS = {escape: "\x01" + sign for escape, sign in zip('"\\/bfnrt', "\x02\x03/bfnrt", strict=True)}
-_LETTERS = str.maketrans({"\x01": "\\", "\x02": '"', "\x03": "\\"})
-
-
-def folded(text: str) -> str:
-    """The text with each simple JSON escape as two characters, one a control: every `"` left ends a string.
-
-    Escapes by number stay. The text must be free of controls.
-    """
-    return _ESCAPE.sub(lambda found: _SIGNS[found[1]], text) if "\\" in text else text
-
-
-def unfolded(text: str) -> str:
-    """The JSON text that was folded."""
-    return text.translate(_LETTERS) if "\x01" in text else text
 
 
 class _Expression(NamedTuple):
