@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from evalkit.contracts import EvalRecord, Manifest
-from evalkit.engines.local import local
+from evalkit.engines.local import DEFAULT, local
 from evalkit.records import Records
 from evalkit.report.digest import Digest, Run, digest
 from evalkit.report.snapshot import TEXTS, MetricFacts, Snapshot
@@ -55,7 +55,9 @@ def make_digest(manifest: Manifest) -> MakeDigest:
         records: Sequence[EvalRecord], *, by: Sequence[str] = (), run_id: str = "01RUN", **kw: Any
     ) -> Digest:
         table = Records.of(records)
-        results = [*local(table), *kw.pop("results", ())]
+        left_out = kw.pop("without", ())
+        measured = local(table, metrics=[spec for spec in DEFAULT if spec.type not in left_out])
+        results = [*measured, *kw.pop("results", ())]
         return digest(Run(run_id, table, results, kw.pop("manifest", manifest)), by=by)
 
     return make

@@ -193,7 +193,8 @@ def make(make_digest, manifest: Manifest):
         rows = records(text)
         own = MetricResult(f"own {text}", *slice_mean(rows, lambda row: 0.5 if row.repeat else None))
         by = ("difficulty", "tags", own_field(text))
-        return make_digest(rows, run_id=text, manifest=hostile_manifest(text, manifest), results=[own], by=by)
+        facts = {"run_id": text, "manifest": hostile_manifest(text, manifest), "results": [own], "by": by}
+        return make_digest(rows, **facts, without=("text",))  # what texts score depends on the texts
 
     return made
 
