@@ -92,6 +92,7 @@ def _resampled_means(clusters: Floats, draws: int, rng: np.random.Generator) -> 
     n = clusters.shape[1]
     few = len(counts) * _EQUAL_ENOUGH < n
     in_order = np.repeat(kinds, counts, axis=1)
+    alike = bool(kinds[1, 0] == kinds[1].max() == kinds[1].min())
     block = max(1, 2_000_000 // (len(counts) if few else n))
     means = []
     for start in range(0, draws, block):
@@ -101,7 +102,8 @@ def _resampled_means(clusters: Floats, draws: int, rng: np.random.Generator) -> 
             sums, sizes = picks @ kinds[0], picks @ kinds[1]
         else:
             rows = rng.integers(0, n, size=(size, n), dtype=np.uint16)
-            sums, sizes = (np.take(column, rows).sum(axis=1) for column in in_order)
+            sums = np.take(in_order[0], rows).sum(axis=1)
+            sizes = n * in_order[1, 0] if alike else np.take(in_order[1], rows).sum(axis=1)
         means.append(sums / sizes)
     return np.concatenate(means)
 
