@@ -24,6 +24,7 @@ __all__ = [
     "apart",
     "as_json",
     "by_option",
+    "cluster_option",
     "digest_of",
     "each",
     "manual_option",
@@ -33,6 +34,7 @@ __all__ = [
     "settled",
     "show",
     "target_spec",
+    "tell_by_hand",
 ]
 
 _PRIVATE = ("username",)
@@ -49,6 +51,14 @@ manual_option = click.option(
 )
 by_option = click.option(
     "--by", multiple=True, metavar="FIELD", help="Slice by this field too (difficulty, tags, …); repeatable."
+)
+
+
+cluster_option = click.option(
+    "--cluster",
+    metavar="FIELD",
+    help="Draw cases that share this field (dialog_id, reference_doc_ids, …) together in intervals and tests; "
+    "without it each case, with its repeats.",
 )
 
 
@@ -76,10 +86,17 @@ def each(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Comm
     return add
 
 
-def digest_of(run: str, *, runs_dir: Path, by: Iterable[str] = (), manual: Path | None = None) -> Digest:
+def digest_of(
+    run: str,
+    *,
+    runs_dir: Path,
+    by: Iterable[str] = (),
+    cluster: str | None = None,
+    manual: Path | None = None,
+) -> Digest:
     """The run that a person named (path, id or `latest`), held against its rules, scored by every metric.
 
-    `manual` is a table with scores that people set.
+    `manual` is a table with scores that people set; cases that share the field `cluster` are drawn together.
     """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.engines.overrides import read_manual  # noqa: PLC0415
@@ -87,7 +104,7 @@ def digest_of(run: str, *, runs_dir: Path, by: Iterable[str] = (), manual: Path 
     from evalkit.report.digest import Run, digest  # noqa: PLC0415
 
     by_hand = read_manual(manual) if manual else {}
-    return digest(Run(*scored(runs.find(run, runs_dir), manual=by_hand)), by=tuple(by))
+    return digest(Run(*scored(runs.find(run, runs_dir), manual=by_hand)), by=tuple(by), cluster=cluster)
 
 
 def apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) -> None:
@@ -146,6 +163,14 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError:
         return text
+
+
+def tell_by_hand(overridden: Mapping[str, int]) -> None:
+    """Say on the error channel how many scores were set by hand, so that nobody takes them for measured ones."""
+    if overridden:
+        from evalkit.report.wording import by_hand  # noqa: PLC0415 - heavy imports wait for the command
+
+        click.echo(f"! {by_hand(overridden)}", err=True)
 
 
 def say(value: Any) -> None:

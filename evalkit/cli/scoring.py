@@ -6,7 +6,17 @@ from pathlib import Path
 
 import click
 
-from evalkit.cli.options import as_json, by_option, digest_of, manual_option, places, run_argument, say, show
+from evalkit.cli.options import (
+    as_json,
+    by_option,
+    cluster_option,
+    digest_of,
+    manual_option,
+    places,
+    run_argument,
+    say,
+    show,
+)
 
 __all__ = ["report", "score"]
 
@@ -14,6 +24,7 @@ __all__ = ["report", "score"]
 @click.command()
 @click.argument("runs", metavar="RUN…", nargs=-1, required=True)
 @by_option
+@cluster_option
 @manual_option
 @places
 @as_json
@@ -21,6 +32,7 @@ def score(
     *,
     runs: tuple[str, ...],
     by: tuple[str, ...],
+    cluster: str | None,
     manual: Path | None,
     runs_dir: Path,
     reports_dir: Path,
@@ -40,7 +52,7 @@ def score(
 
     told = []
     for run in runs:
-        digest = digest_of(run, runs_dir=runs_dir, by=by, manual=manual)
+        digest = digest_of(run, runs_dir=runs_dir, by=by, cluster=cluster, manual=manual)
         written = score_run(digest, reports_dir / digest.run.run_id)
         told.append(written.summary)
         if not as_json:
@@ -52,6 +64,7 @@ def score(
 @click.command()
 @run_argument
 @by_option
+@cluster_option
 @manual_option
 @click.option(
     "--mask-pii", is_flag=True, help="Hide phone numbers, identity numbers and mail names in the pages."
@@ -61,10 +74,11 @@ def score(
 )
 @places
 @as_json
-def report(
+def report(  # noqa: PLR0913 - one parameter an option
     *,
     run: str,
     by: tuple[str, ...],
+    cluster: str | None,
     manual: Path | None,
     mask_pii: bool,
     csv_raw: bool,
@@ -75,7 +89,7 @@ def report(
     """Write report.html, report.md, per_sample.csv and failures.jsonl, and print the summary.
 
     With a table [gate] in evalkit.toml and a baseline beside the eval set, as for `evalkit eval`, pages and
-    summary begin with the verdict; scores set by hand are held against nothing. The exit code stays 0.
+    summary begin with the verdict, which tells how many scores were set by hand. The exit code stays 0.
 
     \b
     evalkit report latest
@@ -84,8 +98,8 @@ def report(
     from evalkit.cli.policies import held_by_rights, show_held  # noqa: PLC0415 - heavy imports wait
     from evalkit.report.build import report_run  # noqa: PLC0415 - heavy imports wait for the command
 
-    digest = digest_of(run, runs_dir=runs_dir, by=by, manual=manual)
-    found = None if manual else held_by_rights(run, digest.run.manifest, runs_dir=runs_dir)
+    digest = digest_of(run, runs_dir=runs_dir, by=by, cluster=cluster, manual=manual)
+    found = held_by_rights(digest)
     verdict = None if isinstance(found, str) else found
     folder = reports_dir / digest.run.run_id
     written = report_run(digest, folder, verdict=verdict, mask_pii=mask_pii, csv_raw=csv_raw)

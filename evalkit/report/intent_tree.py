@@ -112,7 +112,7 @@ def intent_tree(digest: Digest, *, metric: str) -> IntentTree:
     for a metric that the run does not have, UsageError for one whose scores do not lie between 0 and 1.
     """
     samples = _with_losses(digest, metric)
-    ways = ranked_directions(samples)
+    ways = ranked_directions(samples, digest.clusters)
     tops = {row.label: row for row in _rows(samples, "intent_l1", metric, ways)}
     above = _above(samples)
     under: dict[str | None, list[TreeRow]] = {label: [] for label in tops}
@@ -142,7 +142,7 @@ def _with_losses(digest: Digest, metric: str) -> pd.DataFrame:
     scores = samples[metric]
     return samples.assign(
         lost=scores if results[metric].lower_is_better else 1 - scores,
-        case=pd.factorize(samples["sample_id"])[0],
+        case=digest.clusters,
     )
 
 

@@ -11,7 +11,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from operator import attrgetter
 from types import NoneType
 from typing import Any
@@ -25,7 +25,8 @@ from evalkit.errors import BadData, Fault, UsageError
 from evalkit.reading import decode
 from evalkit.reading.encoding import escaped
 from evalkit.records import Records
-from evalkit.report.tables import scores, signature
+from evalkit.report.clusters import clusters
+from evalkit.report.tables import labels_of, refuse_unknown, scores, signature
 
 __all__ = ["MetricFacts", "Snapshot", "from_json", "snapshot", "to_json"]
 
@@ -42,6 +43,9 @@ TEXTS = (
     "gold",
 )
 """The columns of a snapshot before its metrics: texts, null where there is none."""
+
+CLUSTER = "cluster"
+"""The column that says which samples are drawn together, where somebody asked for that."""
 
 FORMAT = "evalkit-baseline/1"
 _HEAD = ("run_id", "complete", "eval_set_sha256", "planned", "target")
@@ -82,7 +86,9 @@ class Snapshot:
     `samples` is indexed by the sample's key, in order, and has the columns of TEXTS, then one float64 column
     a metric, NaN where the sample is not counted. `case_sha` is the hash of what the case says, its id left
     out; `gold` names the kinds of label it has. `complete` is whether all `planned` samples are there.
-    An unknown eval set has the hash "".
+    An unknown eval set has the hash "". Columns of `by`, which no baseline keeps, hold the labels of further
+    dimensions; with a field in `cluster` the column CLUSTER says which samples go together. `overridden`
+    counts the scores that people set, by metric.
     """
 
     run_id: str
@@ -92,17 +98,34 @@ class Snapshot:
     target: str
     metrics: Mapping[str, MetricFacts]
     samples: pd.DataFrame
+    by: tuple[str, ...] = ()
+    cluster: str | None = None
+    overridden: Mapping[str, int] = field(default_factory=dict)
 
 
-def snapshot(records: Records, results: Sequence[MetricResult], manifest: Manifest | None) -> Snapshot:
+def snapshot(
+    records: Records,
+    results: Sequence[MetricResult],
+    manifest: Manifest | None,
+    *,
+    by: Sequence[str] = (),
+    cluster: str | None = None,
+    overridden: Mapping[str, int] | None = None,
+) -> Snapshot:
     """The snapshot of a run with its score columns; without a manifest it is of unknown completeness.
 
-    UsageError where two samples have one key, or a metric has the name of a column.
+    UsageError where two samples have one key, or a metric has the name of a column; UnknownName for a field
+    in `by` or `cluster` that no record has.
     """
+    refuse_unknown(records, [*by, *([cluster] if cluster else [])])
+    more = tuple(name for name in by if name not in TEXTS)
     keys = list(records.keys)
-    _refuse_twice(keys, [*TEXTS, *(result.name for result in results)])
+    _refuse_twice(keys, [*TEXTS, *more, CLUSTER, *(result.name for result in results)])
     texts = {name: pd.Series(column, dtype=object) for name, column in _texts(records).items()}
-    frame = pd.DataFrame(texts | {result.name: _scores(records, result) for result in results})
+    labels = {name: pd.Series(labels_of(records, name), dtype=object) for name in more}
+    together = {CLUSTER: clusters(records, cluster)} if cluster else {}
+    scored = {result.name: _scores(records, result) for result in results}
+    frame = pd.DataFrame({**texts, **labels, **together, **scored})
     frame.index = pd.Index(keys, dtype=object, name="key")
     sha256 = manifest.eval_set_sha256 if manifest else ""
     return Snapshot(
@@ -113,6 +136,9 @@ def snapshot(records: Records, results: Sequence[MetricResult], manifest: Manife
         target=manifest.target if manifest else "",
         metrics={result.name: _facts(result, sha256) for result in results},
         samples=frame.sort_index(),
+        by=tuple(by),
+        cluster=cluster,
+        overridden=overridden or {},
     )
 
 

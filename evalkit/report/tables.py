@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,7 @@ from evalkit.stats import mean_interval
 __all__ = [
     "Tables",
     "confusions",
+    "labels_of",
     "latency",
     "refuse_unknown",
     "samples",
@@ -34,6 +35,8 @@ __all__ = [
     "signature",
     "slices",
 ]
+
+Drawn: TypeAlias = NDArray[np.int64]
 
 OVERALL = "overall"
 LEVELS = ("intent_l1", "intent_l2")
@@ -67,12 +70,17 @@ def samples(
 
 
 def _label_column(records: Records, field: str) -> pa.Array[Any]:
+    column: pa.Array[Any] = pa.array(labels_of(records, field), type=SAMPLES.field("tags").type)
+    return column
+
+
+def labels_of(records: Records, field: str) -> list[list[str]]:
+    """The labels by which each sample stands in slices of the field; empty where it stands in none."""
     groups = records.groups(field)
     labels: list[list[str]] = [[] for _ in records]
     for row, code in zip(groups.rows.tolist(), groups.codes.tolist(), strict=True):
         labels[row].append(storable(groups.labels[code]))
-    column: pa.Array[Any] = pa.array(labels, type=SAMPLES.field("tags").type)
-    return column
+    return labels
 
 
 def _refuse_clashes(names: list[str]) -> None:
@@ -138,19 +146,22 @@ def slices(
     run_id: str,
     eval_set_sha256: str | None,
     by: Sequence[str] = (),
+    clusters: Drawn | None = None,
 ) -> pa.Table:
     """One row a metric and slice (SLICES): overall, by both intent levels, and by the fields in `by`.
 
     A row stands in one slice of each dimension, or in none where it has no label, or in several where the
-    field is a list. UnknownName for a field that no record has.
+    field is a list. Intervals draw the samples of one number in `clusters` (n,) together; without it those of a
+    case. UnknownName for a field that no record has.
     """
     refuse_unknown(records, by)
+    drawn = records.codes("sample_id")[0].astype(np.int64) if clusters is None else clusters
     dimensions = dict.fromkeys((*LEVELS, *by))
     rows = [
         {"run_id": storable(run_id), "metric": result.name, "dimension": dimension, **row}
         for result in results
         for dimension, by_column in ((OVERALL, None), *((name, name) for name in dimensions))
-        for row in _slice_rows(records, result, by=by_column, sha256=eval_set_sha256)
+        for row in _slice_rows(records, result, by=by_column, sha256=eval_set_sha256, drawn=drawn)
     ]
     return pa.Table.from_pylist(rows, schema=SLICES)
 
@@ -164,14 +175,16 @@ def refuse_unknown(records: Sequence[Case], fields: Sequence[str]) -> None:
 
 
 def _slice_rows(
-    records: Records, result: MetricResult, *, by: str | None, sha256: str | None
+    records: Records, result: MetricResult, *, by: str | None, sha256: str | None, drawn: Drawn
 ) -> Iterator[dict[str, Any]]:
     column = scores(records, result)
     sums = tally(records, column, by=by)
     worst = _worst_case(result, sums)
     members = counted_rows(records, column, by=by)
     for row, (label, counted) in enumerate(zip(sums.labels, members, strict=True)):
-        low, high = _interval(records, result, column.values, counted)
+        low, high = _mean_interval(
+            column.values[counted].tobytes(), drawn[counted].tobytes(), is_rate=result.is_rate
+        )
         yield {
             "slice": storable(label),
             "n_total": int(sums.n_total[row]),
@@ -186,21 +199,13 @@ def _slice_rows(
         }
 
 
-def _interval(
-    records: Records, result: MetricResult, values: NDArray[np.float64], counted: NDArray[np.int64]
-) -> tuple[float | None, float | None]:
-    """The interval of the mean of the counted rows; the repeats of a case are drawn together."""
-    (cases,) = records.codes("sample_id")
-    return _mean_interval(values[counted].tobytes(), cases[counted].tobytes(), is_rate=result.is_rate)
-
-
 @lru_cache(maxsize=4096)
-def _mean_interval(values: bytes, cases: bytes, *, is_rate: bool) -> tuple[float | None, float | None]:
+def _mean_interval(values: bytes, drawn: bytes, *, is_rate: bool) -> tuple[float | None, float | None]:
     """Many metrics give the same column (precision@1, hit@1, mrr@1, …): each is drawn once."""
     return mean_interval(
         np.frombuffer(values, dtype=np.float64),
         is_rate=is_rate,
-        clusters=np.frombuffer(cases, dtype=np.int32),
+        clusters=np.frombuffer(drawn, dtype=np.int64),
     )
 
 

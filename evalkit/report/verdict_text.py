@@ -27,7 +27,7 @@ from evalkit.report.verdict_rows import (
     unpaired,
     yardstick,
 )
-from evalkit.report.wording import NOTHING, times
+from evalkit.report.wording import NOTHING, by_hand, times
 
 __all__ = ["comparison_view", "headline_view", "verdict_view"]
 
@@ -70,6 +70,7 @@ def comparison_view(comparison: Comparison, *, flips: int = SHOWN) -> Renderable
     return Group(
         *(_line(text, f"bold {_COLOURS.get(text.partition(':')[0], '')}") for text in headlines(comparison)),
         _line(f"{base} → {run}: {times(comparison.n_common, 'sample')} in common", "dim"),
+        *([_line(f"! {by_hand(comparison.overridden)}", "yellow")] if comparison.overridden else ()),
         *_compared(comparison),
         *_keys(comparison),
         *_flips(comparison, flips),
