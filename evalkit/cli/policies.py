@@ -24,7 +24,7 @@ from evalkit.report.snapshot import Snapshot, snapshot
 from evalkit.report.terminal import summary_view
 from evalkit.report.text import visible
 from evalkit.report.verdict import Verdict
-from evalkit.report.verdict_text import headline_view, verdict_view
+from evalkit.report.verdict_text import brief_view, details_view
 
 __all__ = ["Own", "asked_policy", "held", "held_by_rights", "inputs", "own_baseline", "show_held"]
 
@@ -125,12 +125,12 @@ def show_held(found: Verdict | str | None, digest: Digest, *, files: Mapping[str
     """Print the verdict in one line, the summary, and what is behind the verdict; or why there is none, if told."""
     verdict = found if isinstance(found, Verdict) else None
     if found is not None:
-        show(headline_view(verdict) if verdict else visible(f"not gated: {found}"))
+        show(brief_view(verdict) if verdict else visible(f"not gated: {found}"))
         show("")
     show(summary_view(digest, files=files))
     if verdict is not None:
         show("")
-        show(verdict_view(verdict))
+        show(details_view(verdict))
 
 
 def inputs(

@@ -42,16 +42,16 @@ def units(pairs: Pairs, dimensions: Sequence[str]) -> Units:
     slices = [
         found
         for dimension in dimensions
-        for found in _slices(dimension, before[dimension] if dimension in TEXTS else after[dimension])
+        for found in _slices(dimension, (before if dimension in TEXTS else after)[dimension].to_list())
     ]
     return Units(case, cluster, tuple(slices))
 
 
-def _slices(dimension: str, labels: pd.Series[str]) -> Iterator[Slice]:
+def _slices(dimension: str, labels: Sequence[str | Sequence[str] | None]) -> Iterator[Slice]:
     """The slices by their labels, sorted; a case without one is in none, one with several in several."""
-    pairs = labels.reset_index(drop=True).explode().dropna()
-    codes, names = pd.factorize(pairs, sort=True)
-    rows = pairs.index.to_numpy()[np.argsort(codes, kind="stable")]
-    parts = np.split(rows, np.cumsum(np.bincount(codes, minlength=len(names)))[:-1]) if len(names) else []
-    for name, part in zip(names, parts, strict=True):
-        yield Slice(dimension, str(name), part)
+    rows: dict[str, list[int]] = {}
+    for row, found in enumerate(labels):
+        for label in (found,) if isinstance(found, str) else found or ():
+            rows.setdefault(label, []).append(row)
+    for label in sorted(rows):
+        yield Slice(dimension, label, np.array(rows[label], dtype=np.intp))
