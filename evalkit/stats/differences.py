@@ -16,7 +16,7 @@ __all__ = ["FLIP_DRAWS", "mcnemar", "sign_flip"]
 FLIP_DRAWS = 20_000
 _EXACT_FLIPS = 16
 _ENOUGH_HITS = 1_000
-_BLOCK = 4_000
+_BLOCK = 2_000
 _EQUAL_ENOUGH = 200
 
 _Flipper: TypeAlias = Callable[[int, np.random.Generator], Floats]
