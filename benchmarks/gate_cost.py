@@ -25,7 +25,7 @@ from evalkit.reading import encode
 from evalkit.report import baseline
 from evalkit.report.gate import gate
 from evalkit.report.policy import Policy
-from evalkit.report.snapshot import to_json
+from evalkit.report.snapshot_json import to_json
 from evalkit.report.verdict import Verdict
 
 Found = TypeVar("Found")

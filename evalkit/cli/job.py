@@ -43,7 +43,7 @@ def eval_(
     from evalkit.cli.policies import held_by_rights, show_held  # noqa: PLC0415 - heavy imports wait
     from evalkit.report.build import report_run, score_run  # noqa: PLC0415 - heavy imports wait
 
-    manifest = ask_all(runs_dir=runs_dir, by=by, **options)
+    manifest = ask_all(runs_dir=runs_dir, by=(*by, cluster) if cluster else by, **options)
     run = str(runs_dir / f"{manifest.run_id}.jsonl")
     digest = digest_of(run, runs_dir=runs_dir, by=by, cluster=cluster)
     folder = reports_dir / manifest.run_id

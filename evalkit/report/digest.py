@@ -17,6 +17,7 @@ from evalkit.records import Records
 from evalkit.report import tables
 from evalkit.report.clusters import clusters
 from evalkit.report.failures import Failures, failures
+from evalkit.report.fields import refuse_unknown
 from evalkit.report.figures import Figure, figures, macro
 from evalkit.report.worst import WorstRow, worst
 
@@ -134,7 +135,7 @@ def digest(run: Run, *, by: Sequence[str] = (), cluster: str | None = None) -> D
     Intervals draw the samples of a case together, or all cases that share the field `cluster`. UnknownName
     for a field that no record has.
     """
-    tables.refuse_unknown(run.records, [cluster] if cluster else [])
+    refuse_unknown(run.records, [cluster] if cluster else [])
     found = tables.Tables(
         tables.samples(run.records, run.results, run_id=run.run_id, by=by),
         tables.slices(

@@ -14,11 +14,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from evalkit.contracts import Attempt, Case, ChannelError, EvalRecord, MetricResult
-from evalkit.errors import UnknownName, UsageError
+from evalkit.contracts import Attempt, ChannelError, EvalRecord, MetricResult
+from evalkit.errors import UsageError
 from evalkit.metrics.intent import Confusion
 from evalkit.metrics.latency import Latency
 from evalkit.records import Records
+from evalkit.report.fields import labels_of, refuse_unknown
 from evalkit.report.schemas import CONFUSIONS, LATENCY, SAMPLES, SLICES, samples_schema
 from evalkit.report.text import storable
 from evalkit.slices import PerSample, Scores, Tally, counted_rows, tally
@@ -27,9 +28,7 @@ from evalkit.stats import mean_interval
 __all__ = [
     "Tables",
     "confusions",
-    "labels_of",
     "latency",
-    "refuse_unknown",
     "samples",
     "scores",
     "signature",
@@ -72,15 +71,6 @@ def samples(
 def _label_column(records: Records, field: str) -> pa.Array[Any]:
     column: pa.Array[Any] = pa.array(labels_of(records, field), type=SAMPLES.field("tags").type)
     return column
-
-
-def labels_of(records: Records, field: str) -> list[list[str]]:
-    """The labels by which each sample stands in slices of the field; empty where it stands in none."""
-    groups = records.groups(field)
-    labels: list[list[str]] = [[] for _ in records]
-    for row, code in zip(groups.rows.tolist(), groups.codes.tolist(), strict=True):
-        labels[row].append(storable(groups.labels[code]))
-    return labels
 
 
 def _refuse_clashes(names: list[str]) -> None:
@@ -164,14 +154,6 @@ def slices(
         for row in _slice_rows(records, result, by=by_column, sha256=eval_set_sha256, drawn=drawn)
     ]
     return pa.Table.from_pylist(rows, schema=SLICES)
-
-
-def refuse_unknown(records: Sequence[Case], fields: Sequence[str]) -> None:
-    """UnknownName for a field to slice by that none of the records, or cases, has."""
-    known = {*EvalRecord.model_fields, *(name for record in records for name in record.model_extra or ())}
-    for field in fields:
-        if field.partition(".")[0] not in known:
-            raise UnknownName("field to slice by", field, known)
 
 
 def _slice_rows(
