@@ -20,7 +20,7 @@ __all__ = ["mean_move", "p_value", "together"]
 
 Floats = NDArray[np.float64]
 
-_DRAWN = 1_000_000
+_DRAWN = 500_000
 _KEPT = 4_096
 
 
