@@ -85,6 +85,7 @@ def test_the_readme_shows_what_the_shop_scores(place: Path) -> None:
 def test_the_verdict_comes_first_in_the_terminal_and_on_the_pages(place: Path) -> None:
     printed = (place / "summary.txt").read_text(encoding="utf-8").splitlines()
     assert printed[0].startswith("PASS: ")
+    assert sum(line.startswith("PASS") for line in printed) == 1
     base = json.loads((ROOT / "eval_sets" / "baselines" / "eval_set_v1.json").read_text(encoding="utf-8"))
     assert printed.index(f"run job against {base['run_id']}, exit code 0") > printed.index(printed[0]) + 20
     folder = place / "reports" / "job"
@@ -93,14 +94,16 @@ def test_the_verdict_comes_first_in_the_terminal_and_on_the_pages(place: Path) -
 
 
 def test_report_shows_the_verdict_that_eval_gave(place: Path) -> None:
-    """The same pages again, but for scores set by hand, which nothing is held against."""
+    """The same pages again; with scores set by hand the verdict says how many."""
     written = {path: path.read_bytes() for path in (place / "reports" / "job").glob("report.*")}
     again = evalkit("report", "job", "--reports-dir", "again", cwd=place)
     assert again.splitlines()[0] == (place / "summary.txt").read_text(encoding="utf-8").splitlines()[0]
     assert {path: (place / "again" / "job" / path.name).read_bytes() for path in written} == written
-    by_hand = str(place / "again" / "job" / "per_sample.csv")
-    evalkit("report", "job", "--reports-dir", "hand", "--manual", by_hand, cwd=place)
-    assert "## Verdict" not in (place / "hand" / "job" / "report.md").read_text("utf-8")
+    place.joinpath("hand.csv").write_text("sample_id,intent_top1_manual\nv1-0339,1\n", encoding="utf-8")
+    evalkit("report", "job", "--reports-dir", "hand", "--manual", "hand.csv", cwd=place)
+    assert "set by hand, not measured: 1 score of intent_top1" in (
+        place / "hand" / "job" / "report.md"
+    ).read_text("utf-8")
 
 
 def test_a_regression_is_the_first_line_and_its_flips_are_on_the_page(place: Path) -> None:

@@ -21,6 +21,7 @@ from evalkit.stats import (
     pass_at_k,
     pass_hat_k,
     sign_flip,
+    t_quantile,
     wilson,
 )
 
@@ -72,14 +73,49 @@ def test_wilson_contains_the_rate_and_stays_within_0_and_1(counts: tuple[int, in
 SCORES = [0.0, 0.25, 0.5, 1.0, 1.0, 0.75, 0.3, 0.9, 0.1, 0.6]
 
 
-def test_the_bootstrap_is_scipy_s_percentile_interval() -> None:
-    """Both are drawn, so they agree up to the noise of 10,000 draws."""
+def test_the_bootstrap_is_scipy_s_percentile_interval_with_tails_as_far_out_as_student_s() -> None:
+    """Both are drawn, so they agree up to the noise of 10,000 draws. Hesterberg (2015): Φ(−√(n/(n−1)) t)."""
+    n = len(SCORES)
+    tail = scipy_stats.norm.cdf(-math.sqrt(n / (n - 1)) * scipy_stats.t.ppf(0.975, n - 1))
     theirs = scipy_stats.bootstrap(
-        (np.array(SCORES),), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(1)
+        (np.array(SCORES),),
+        np.mean,
+        n_resamples=20_000,
+        method="percentile",
+        confidence_level=1 - 2 * tail,
+        rng=np.random.default_rng(1),
     ).confidence_interval
     mine = bootstrap(SCORES)
-    assert float(mine.low) == pytest.approx(theirs.low, abs=0.01)
-    assert float(mine.high) == pytest.approx(theirs.high, abs=0.01)
+    assert float(mine.low) == pytest.approx(theirs.low, abs=0.015)
+    assert float(mine.high) == pytest.approx(theirs.high, abs=0.015)
+
+
+def test_a_bootstrap_of_few_is_wider_than_its_plain_percentiles() -> None:
+    """Ten values at 95 %: the tails beyond are 0.86 % each, and not 2.5 %."""
+    rng = np.random.default_rng(4)
+    means = np.array(SCORES)[rng.integers(0, 10, size=(50_000, 10))].mean(axis=1)
+    mine = bootstrap(SCORES)
+    assert float(np.mean(means < mine.low)) == pytest.approx(0.0086, abs=0.003)
+    assert float(np.mean(means > mine.high)) == pytest.approx(0.0086, abs=0.003)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99, 0.999])
+def test_student_s_t_is_scipy_s(confidence: float) -> None:
+    for df in (1, 2, 3, 4, 5, 9, 10, 19, 49, 120, 199, 998, 999):
+        wanted = scipy_stats.t.ppf(0.5 + confidence / 2, df)
+        assert t_quantile(confidence, df) == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.parametrize(("df", "t"), [(1, 12.706), (2, 4.303), (10, 2.228), (30, 2.042), (120, 1.980)])
+def test_student_s_t_by_the_printed_table(df: int, t: float) -> None:
+    """Two-sided 5 %: the column of every table of t, for instance Fisher & Yates (1963), table III."""
+    assert round(t_quantile(0.95, df), 3) == t
+
+
+@pytest.mark.parametrize(("confidence", "df"), [(0.0, 5), (1.0, 5), (0.95, 0)])
+def test_student_s_t_of_nothing_is_refused(confidence: float, df: int) -> None:
+    with pytest.raises(ValueError, match="wanted 0 < confidence < 1 and df ≥ 1"):
+        t_quantile(confidence, df)
 
 
 @pytest.mark.parametrize("scores", [SCORES, SCORES * 20], ids=["distinct", "many equal"])

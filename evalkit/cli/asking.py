@@ -190,7 +190,7 @@ def _blocked(key: str) -> None:
 
 def _check_slices(cases: Sequence[Case], by: Sequence[str]) -> None:
     if by:
-        from evalkit.report.tables import refuse_unknown  # noqa: PLC0415 - heavy imports wait for the need
+        from evalkit.report.fields import refuse_unknown  # noqa: PLC0415 - heavy imports wait for the need
 
         refuse_unknown(cases, by)
 

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalkit.cli.options import as_json, digest_of, places, run_argument, say, show
+from evalkit.cli.options import (
+    as_json,
+    cluster_option,
+    digest_of,
+    manual_option,
+    places,
+    run_argument,
+    say,
+    show,
+    tell_by_hand,
+)
 
 if TYPE_CHECKING:
     from evalkit.cases import Taxonomy
@@ -28,6 +38,8 @@ _HEADLINES = ("intent_top1", "hit@5", "recall@5", "mrr@10", "completion", "tool_
 @click.command()
 @run_argument
 @click.option("--metric", help="Rank the intents by this metric; without it by the main one of the run.")
+@cluster_option
+@manual_option
 @_LIMIT
 @places
 @as_json
@@ -35,6 +47,8 @@ def fix(
     *,
     run: str,
     metric: str | None,
+    cluster: str | None,
+    manual: Path | None,
     limit: int,
     runs_dir: Path,
     reports_dir: Path,  # noqa: ARG001 - a shared option
@@ -50,11 +64,13 @@ def fix(
     from evalkit.report.fixing_json import plain  # noqa: PLC0415
     from evalkit.report.fixing_text import fix_view  # noqa: PLC0415
 
-    found = fix_first(digest_of(run, runs_dir=runs_dir), metric=metric)
+    digest = digest_of(run, runs_dir=runs_dir, cluster=cluster, manual=manual)
+    found = fix_first(digest, metric=metric)
     if as_json:
         say(plain(found))
     else:
         show(fix_view(found, limit=limit))
+    tell_by_hand(digest.run.overridden)
 
 
 @click.command()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.cli.options import apart, as_json, run_argument, show
+from evalkit.cli.options import apart, as_json, cluster_option, manual_option, run_argument, show
 from evalkit.cli.sides import runs_dir_option, sides
 from evalkit.errors import NoInput
 
@@ -29,7 +29,14 @@ changed_set = click.option(
 @click.argument("base", metavar="BASE")
 @run_argument
 @click.option("--metric", "metrics", multiple=True, help="Only this metric; repeatable. Without it all.")
-@click.option("--by", multiple=True, help="Slice by intent_l1 or intent_l2; repeatable. Without it both.")
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="FIELD",
+    help="Slice by this field (intent_l2, difficulty, tags, …); repeatable. Without it both intent levels.",
+)
+@cluster_option
+@manual_option
 @click.option(
     "--flips", type=click.IntRange(min=0), default=10, show_default=True, help="Show so many a metric."
 )
@@ -44,6 +51,8 @@ def diff(  # noqa: PLR0913 - one parameter an option
     run: str,
     metrics: tuple[str, ...],
     by: tuple[str, ...],
+    cluster: str | None,
+    manual: Path | None,
     flips: int,
     changed_set: bool,
     runs_dir: Path,
@@ -58,12 +67,13 @@ def diff(  # noqa: PLR0913 - one parameter an option
     \b
     evalkit diff latest nightly
     evalkit diff eval_sets/baselines/shop.json latest --metric intent_top1 --by intent_l2
+    evalkit diff latest nightly --by difficulty --by tags --cluster dialog_id
     """
     from evalkit.report.compare import DIMENSIONS, compare  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report.verdict_json import comparison_json  # noqa: PLC0415
     from evalkit.report.verdict_text import comparison_view  # noqa: PLC0415
 
-    after, before = sides(run, base, runs_dir, metrics=metrics or None)
+    after, before = sides(run, base, runs_dir, metrics=metrics or None, by=by, cluster=cluster, manual=manual)
     if before is None:
         raise NoInput(
             f"base {base!r}: found no complete run of this eval set and target before {run!r}; name one."
@@ -95,6 +105,8 @@ def diff(  # noqa: PLR0913 - one parameter an option
     metavar="METRIC[=DROP]",
     help="Must not get worse, or fall by DROP; repeatable.",
 )
+@cluster_option
+@manual_option
 @changed_set
 @click.option(
     "--certificates",
@@ -119,6 +131,8 @@ def gate(  # noqa: PLR0913 - one parameter an option
     policy: Path | None,
     thresholds: tuple[str, ...],
     regression: tuple[str, ...],
+    cluster: str | None,
+    manual: Path | None,
     changed_set: bool,
     certificates: Path,
     runs_dir: Path,
@@ -136,17 +150,22 @@ def gate(  # noqa: PLR0913 - one parameter an option
     """
     from evalkit.cli.policies import asked_policy, held, inputs, own_baseline  # noqa: PLC0415 - heavy imports wait
 
-    asked = asked_policy(policy, thresholds=thresholds, regression=regression)
-    base = baseline or asked.baseline or (own_baseline(run, runs_dir) if asked.regression else None)
+    asked = asked_policy(policy, thresholds=thresholds, regression=regression, cluster=cluster)
+    named = baseline or asked.baseline
+    own = own_baseline(run, runs_dir) if asked.regression and not named else None
     apart(
         {f"--{name}": outputs[name] for name in ("junit", "markdown", "gitlab")},
-        [certificates, *inputs(run, policy=policy, baseline=base, runs_dir=runs_dir)],
+        [
+            certificates,
+            *([manual] if manual else []),
+            *inputs(run, policy=policy, baseline=named, own=own, runs_dir=runs_dir),
+        ],
     )
+    after, before = sides(run, named, runs_dir, metrics=asked.metrics, cluster=asked.cluster, manual=manual)
     verdict = held(
-        run,
+        after,
+        before or (own.snapshot if own else None),
         policy=asked,
-        baseline=base,
-        runs_dir=runs_dir,
         changed_set=changed_set,
         certificates=certificates,
     )

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from evalkit.cli.asking import ask_all, asking_options, check_answers
-from evalkit.cli.options import as_json, by_option, digest_of, say
+from evalkit.cli.options import as_json, by_option, cluster_option, digest_of, say
 
 __all__ = ["eval_"]
 
@@ -16,6 +16,7 @@ __all__ = ["eval_"]
 @click.command("eval")
 @asking_options
 @by_option
+@cluster_option
 @as_json
 @click.pass_context
 def eval_(
@@ -23,6 +24,7 @@ def eval_(
     /,
     *,
     by: tuple[str, ...],
+    cluster: str | None,
     as_json: bool,
     runs_dir: Path,
     reports_dir: Path,
@@ -41,12 +43,12 @@ def eval_(
     from evalkit.cli.policies import held_by_rights, show_held  # noqa: PLC0415 - heavy imports wait
     from evalkit.report.build import report_run, score_run  # noqa: PLC0415 - heavy imports wait
 
-    manifest = ask_all(runs_dir=runs_dir, by=by, **options)
+    manifest = ask_all(runs_dir=runs_dir, by=(*by, cluster) if cluster else by, **options)
     run = str(runs_dir / f"{manifest.run_id}.jsonl")
-    digest = digest_of(run, runs_dir=runs_dir, by=by)
+    digest = digest_of(run, runs_dir=runs_dir, by=by, cluster=cluster)
     folder = reports_dir / manifest.run_id
     scored = score_run(digest, folder)
-    found = held_by_rights(run, digest.run.manifest, runs_dir=runs_dir)
+    found = held_by_rights(digest)
     verdict = None if isinstance(found, str) else found
     reported = report_run(digest, folder, verdict=verdict)
     if as_json:

@@ -7,7 +7,16 @@ from pathlib import Path
 
 import click
 
-from evalkit.cli.options import as_json, digest_of, places, run_argument, say
+from evalkit.cli.options import (
+    as_json,
+    cluster_option,
+    digest_of,
+    manual_option,
+    places,
+    run_argument,
+    say,
+    tell_by_hand,
+)
 from evalkit.cli.options import show as show_view
 
 __all__ = ["show", "worst"]
@@ -20,14 +29,18 @@ __all__ = ["show", "worst"]
 @click.option(
     "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="How many slices to show."
 )
+@cluster_option
+@manual_option
 @places
 @as_json
-def worst(
+def worst(  # noqa: PLR0913 - one parameter an option
     *,
     run: str,
     by: str,
     metric: str,
     limit: int,
+    cluster: str | None,
+    manual: Path | None,
     runs_dir: Path,
     reports_dir: Path,  # noqa: ARG001 - a shared option
     as_json: bool,
@@ -43,13 +56,14 @@ def worst(
     from evalkit.report.worst import worst as ranked  # noqa: PLC0415
 
     extra = () if by in ("intent_l1", "intent_l2") else (by,)
-    digest = digest_of(run, runs_dir=runs_dir, by=extra)
+    digest = digest_of(run, runs_dir=runs_dir, by=extra, cluster=cluster, manual=manual)
     rows = ranked(digest.tables.slices, digest.tables.confusions, by=by, metric=metric)[:limit]
     if as_json:
         say([asdict(row) for row in rows])
     else:
         (overall,) = figures(digest.tables.slices, dimension="overall", metric=metric)
         show_view(worst_view(rows, overall=overall))
+    tell_by_hand(digest.run.overridden)
 
 
 @click.command()

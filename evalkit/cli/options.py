@@ -28,6 +28,7 @@ __all__ = [
     "as_json",
     "bad_lines",
     "by_option",
+    "cluster_option",
     "digest_of",
     "each",
     "manual_option",
@@ -38,6 +39,7 @@ __all__ = [
     "settled",
     "show",
     "target_spec",
+    "tell_by_hand",
 ]
 
 DESCRIPTION = "description_sha256"
@@ -60,6 +62,14 @@ by_option = click.option(
     multiple=True,
     metavar="FIELD",
     help="Slice by this field too (difficulty, tags, target, …), or by several crossed: intent_l1,target; repeatable.",
+)
+
+
+cluster_option = click.option(
+    "--cluster",
+    metavar="FIELD",
+    help="Draw cases that share this field (dialog_id, reference_doc_ids, …) together in intervals and tests; "
+    "without it each case, with its repeats.",
 )
 
 
@@ -120,14 +130,16 @@ def digest_of(
     *,
     runs_dir: Path,
     by: Iterable[str] = (),
+    cluster: str | None = None,
     manual: Path | None = None,
     intake: Intake | None = None,
     reports_dir: Path | None = None,
 ) -> Digest:
     """The run that a person named (path, id or `latest`), held against its rules, scored by every metric.
 
-    `manual` is a table with scores that people set. The `intake` says what becomes of bad lines; where all were
-    rejected, they are in the run's folder in `reports_dir` when NoInput is raised.
+    `manual` is a table with scores that people set; cases that share the field `cluster` are drawn together. The
+    `intake` says what becomes of bad lines; where all were rejected, they are in the run's folder in `reports_dir`
+    when NoInput is raised.
     """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.engines.overrides import read_manual  # noqa: PLC0415
@@ -139,7 +151,7 @@ def digest_of(
     by_hand = read_manual(manual) if manual else {}
     place = runs.find(run, runs_dir)
     try:
-        return digest(Run(*scored(place, manual=by_hand, intake=intake)), by=tuple(by))
+        return digest(Run(*scored(place, manual=by_hand, intake=intake)), by=tuple(by), cluster=cluster)
     except NoInput:
         if intake and intake.rejected and reports_dir:
             save_rejects(intake, reports_dir / stem(place))
@@ -217,6 +229,14 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError:
         return text
+
+
+def tell_by_hand(overridden: Mapping[str, int]) -> None:
+    """Say on the error channel how many scores were set by hand, so that nobody takes them for measured ones."""
+    if overridden:
+        from evalkit.report.wording import by_hand  # noqa: PLC0415 - heavy imports wait for the command
+
+        click.echo(f"! {by_hand(overridden)}", err=True)
 
 
 def say(value: Any) -> None:

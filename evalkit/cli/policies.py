@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from evalkit import runs
 from evalkit.cli.options import show
-from evalkit.cli.sides import sides
-from evalkit.contracts import Manifest
 from evalkit.errors import UsageError
 from evalkit.judges.certificates import read_certificates
 from evalkit.report import baseline as baselines
@@ -21,18 +20,32 @@ from evalkit.report.digest import Digest
 from evalkit.report.gate import gate
 from evalkit.report.policy import Policy, read
 from evalkit.report.settings import distance, number
+from evalkit.report.snapshot import Snapshot, snapshot
 from evalkit.report.terminal import summary_view
 from evalkit.report.text import visible
 from evalkit.report.verdict import Verdict
-from evalkit.report.verdict_text import headline_view, verdict_view
+from evalkit.report.verdict_text import brief_view, details_view
 
-__all__ = ["asked_policy", "held", "held_by_rights", "inputs", "own_baseline", "show_held"]
+__all__ = ["Own", "asked_policy", "held", "held_by_rights", "inputs", "own_baseline", "show_held"]
 
 _POLICY = Path("evalkit.toml")
 _INCOMPARABLE = ("start", "limit", "filter")
 
 
-def asked_policy(path: Path | None, *, thresholds: Iterable[str], regression: Iterable[str]) -> Policy:
+class Own(NamedTuple):
+    """The accepted baseline of a run's eval set and target, and where it lies."""
+
+    path: Path
+    snapshot: Snapshot
+
+
+def asked_policy(
+    path: Path | None,
+    *,
+    thresholds: Iterable[str] = (),
+    regression: Iterable[str] = (),
+    cluster: str | None = None,
+) -> Policy:
     """The policy in that file, else in evalkit.toml, else an empty one, with what the command line adds.
 
     A baseline that the policy names stands beside its file. UsageError for a pair that cannot be read.
@@ -51,23 +64,22 @@ def asked_policy(path: Path | None, *, thresholds: Iterable[str], regression: It
         },
         regression=tuple(dict.fromkeys([*policy.regression, *drops])),
         max_drop={**policy.max_drop, **{name: drop for name, drop in drops.items() if drop is not None}},
+        cluster=cluster or policy.cluster,
     )
 
 
 def held(
-    run: str,
+    run: Snapshot,
+    base: Snapshot | None,
     *,
     policy: Policy,
-    baseline: str | None,
-    runs_dir: Path,
     changed_set: bool = False,
     certificates: Path = Path("certificates.jsonl"),
 ) -> Verdict:
-    """The verdict on a run that a person named: held to the policy, today, against the baseline if any."""
-    after, before = sides(run, baseline, runs_dir, metrics=policy.metrics)
+    """The verdict on a run: held to the policy, today, against the base if any."""
     return gate(
-        after,
-        base=before,
+        run,
+        base=base,
         policy=policy,
         today=datetime.now(UTC).date(),
         allow_changed_set=changed_set,
@@ -75,49 +87,59 @@ def held(
     )
 
 
-def own_baseline(run: str, runs_dir: Path) -> str | None:
+def own_baseline(run: str, runs_dir: Path) -> Own | None:
     """The accepted baseline of the run's eval set and target; null where there is none."""
     manifest = runs.manifest(runs.find(run, runs_dir))
     place = baselines.beside(Path(manifest.eval_set)) if manifest else None
     if manifest is None or place is None or not place.is_file():
         return None
-    return str(place) if baselines.load(place).target == manifest.target else None
+    found = baselines.load(place)
+    return Own(place, found) if found.target == manifest.target else None
 
 
-def held_by_rights(run: str, manifest: Manifest | None, *, runs_dir: Path) -> Verdict | str:
-    """The run held to evalkit.toml against the baseline of its eval set; why not, where there is no such pair."""
-    policy = asked_policy(None, thresholds=(), regression=())
+def held_by_rights(digest: Digest) -> Verdict | str:
+    """The run held to evalkit.toml against the baseline of its eval set; why not, where there is no such pair.
+
+    The scores are those of the digest: nothing is measured twice.
+    """
+    policy, run = asked_policy(None, cluster=digest.cluster), digest.run
     if not policy.metrics:
         return "no table [gate] in evalkit.toml asks for anything"
-    if manifest is None:
+    if run.manifest is None:
         return "the run has no manifest"
-    if any(manifest.selection.get(name) for name in _INCOMPARABLE):
+    if any(run.manifest.selection.get(name) for name in _INCOMPARABLE):
         return "only some cases were asked"
-    place = baselines.beside(Path(manifest.eval_set))
+    place = baselines.beside(Path(run.manifest.eval_set))
     if not place.is_file():
-        return f"no baseline {place}; `evalkit baseline accept {manifest.run_id}` makes one"
-    theirs = baselines.load(place).target
-    if theirs != manifest.target:
-        return f"the baseline {place} is of the target {theirs}"
-    return held(run, policy=policy, baseline=str(place), runs_dir=runs_dir)
+        return f"no baseline {place}; `evalkit baseline accept {run.manifest.run_id}` makes one"
+    base = baselines.load(place)
+    if base.target != run.manifest.target:
+        return f"the baseline {place} is of the target {base.target}"
+    after = snapshot(
+        run.records, run.results, run.manifest, cluster=policy.cluster, overridden=run.overridden
+    )
+    return held(after, base, policy=policy)
 
 
 def show_held(found: Verdict | str | None, digest: Digest, *, files: Mapping[str, Path]) -> None:
     """Print the verdict in one line, the summary, and what is behind the verdict; or why there is none, if told."""
     verdict = found if isinstance(found, Verdict) else None
     if found is not None:
-        show(headline_view(verdict) if verdict else visible(f"not gated: {found}"))
+        show(brief_view(verdict) if verdict else visible(f"not gated: {found}"))
         show("")
     show(summary_view(digest, files=files))
     if verdict is not None:
         show("")
-        show(verdict_view(verdict))
+        show(details_view(verdict))
 
 
-def inputs(run: str, *, policy: Path | None, baseline: str | None, runs_dir: Path) -> list[Path]:
+def inputs(
+    run: str, *, policy: Path | None, baseline: str | None, own: Own | None, runs_dir: Path
+) -> list[Path]:
     """Every file that a gate reads or that stands beside one: of the run, of its baseline, and the policy."""
     place = runs.find(run, runs_dir)
-    base = baselines.resolve(baseline, run=place, runs_dir=runs_dir) if baseline else None
+    named = baselines.resolve(baseline, run=place, runs_dir=runs_dir) if baseline else None
+    base = named or (own.path if own else None)
     found = [*runs.family(place), *(runs.family(base) if base else ())]
     return [*found, policy or _POLICY]
 

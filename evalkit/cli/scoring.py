@@ -12,6 +12,7 @@ from evalkit.cli.options import (
     as_json,
     bad_lines,
     by_option,
+    cluster_option,
     digest_of,
     manual_option,
     places,
@@ -29,6 +30,7 @@ __all__ = ["report", "score"]
 @click.command()
 @click.argument("runs", metavar="RUN…", nargs=-1, required=True)
 @by_option
+@cluster_option
 @manual_option
 @bad_lines
 @places
@@ -37,6 +39,7 @@ def score(
     *,
     runs: tuple[str, ...],
     by: tuple[str, ...],
+    cluster: str | None,
     manual: Path | None,
     intake: Callable[[], Intake],
     runs_dir: Path,
@@ -59,7 +62,13 @@ def score(
     told = []
     for run in runs:
         digest = digest_of(
-            run, runs_dir=runs_dir, by=by, manual=manual, intake=intake(), reports_dir=reports_dir
+            run,
+            runs_dir=runs_dir,
+            by=by,
+            cluster=cluster,
+            manual=manual,
+            intake=intake(),
+            reports_dir=reports_dir,
         )
         written = score_run(digest, reports_dir / digest.run.run_id)
         told.append(written.summary)
@@ -72,6 +81,7 @@ def score(
 @click.command()
 @run_argument
 @by_option
+@cluster_option
 @manual_option
 @click.option(
     "--mask-pii", is_flag=True, help="Hide phone numbers, identity numbers and mail names in the pages."
@@ -86,6 +96,7 @@ def report(  # noqa: PLR0913 - one parameter an option
     *,
     run: str,
     by: tuple[str, ...],
+    cluster: str | None,
     manual: Path | None,
     mask_pii: bool,
     csv_raw: bool,
@@ -97,7 +108,8 @@ def report(  # noqa: PLR0913 - one parameter an option
     """Write report.html, report.md, per_sample.csv and failures.jsonl, and print the summary.
 
     With a table [gate] in evalkit.toml and a baseline beside the eval set, as for `evalkit eval`, pages and
-    summary begin with the verdict; scores set by hand, and runs with rejected lines, are held against nothing. The exit code stays 0.
+    summary begin with the verdict, which tells how many scores were set by hand; runs with rejected lines are held
+    against nothing. The exit code stays 0.
 
     \b
     evalkit report latest
@@ -107,9 +119,10 @@ def report(  # noqa: PLR0913 - one parameter an option
     from evalkit.report.build import report_run  # noqa: PLC0415 - heavy imports wait for the command
 
     told = intake()
-    digest = digest_of(run, runs_dir=runs_dir, by=by, manual=manual, intake=told, reports_dir=reports_dir)
-    partial = manual or told.rejected
-    found = None if partial else held_by_rights(run, digest.run.manifest, runs_dir=runs_dir)
+    digest = digest_of(
+        run, runs_dir=runs_dir, by=by, cluster=cluster, manual=manual, intake=told, reports_dir=reports_dir
+    )
+    found = None if told.rejected else held_by_rights(digest)
     verdict = None if isinstance(found, str) else found
     folder = reports_dir / digest.run.run_id
     written = report_run(digest, folder, verdict=verdict, mask_pii=mask_pii, csv_raw=csv_raw)

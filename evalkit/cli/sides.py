@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from evalkit.report.snapshot import Snapshot
 
-__all__ = ["runs_dir_option", "sides"]
+__all__ = ["of_run", "runs_dir_option", "sides"]
 
 runs_dir_option = click.option(
     "--runs-dir",
@@ -23,11 +23,20 @@ runs_dir_option = click.option(
 
 
 def sides(
-    run: str, base: str | None, runs_dir: Path, *, metrics: Collection[str] | None = None
+    run: str,
+    base: str | None,
+    runs_dir: Path,
+    *,
+    metrics: Collection[str] | None = None,
+    by: Sequence[str] = (),
+    cluster: str | None = None,
+    manual: Path | None = None,
 ) -> tuple[Snapshot, Snapshot | None]:
     """The run, and what it is held against: null where that is `latest` and there is no earlier run.
 
-    Both with every built-in metric, or with those `metrics` at least. NoInput where something has no such name.
+    Both with every built-in metric, or with those `metrics` at least. The run has the labels of the fields in `by`,
+    its cases that share the field `cluster` go together, and the scores of the table `manual` stand in place of
+    the measured ones. NoInput where something has no such name.
     """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report import baseline as baselines  # noqa: PLC0415
@@ -35,4 +44,31 @@ def sides(
     place = runs.find(run, runs_dir)
     against = None if base is None else baselines.resolve(base, run=place, runs_dir=runs_dir)
     before = None if against is None else baselines.load(against, metrics=metrics)
-    return baselines.load(place, metrics=metrics), before
+    return of_run(place, metrics=metrics, by=by, cluster=cluster, manual=manual), before
+
+
+def of_run(
+    place: Path,
+    *,
+    metrics: Collection[str] | None = None,
+    by: Sequence[str] = (),
+    cluster: str | None = None,
+    manual: Path | None = None,
+) -> Snapshot:
+    """The snapshot of the run at that path, as `sides` makes it; a baseline's file can only be taken as it is."""
+    from evalkit.engines.overrides import read_manual  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.engines.scored import scored  # noqa: PLC0415
+    from evalkit.report import baseline as baselines  # noqa: PLC0415
+    from evalkit.report.snapshot import snapshot  # noqa: PLC0415
+
+    if place.suffix == ".json":
+        return baselines.load(place)
+    found = scored(place, wanted=metrics, manual=read_manual(manual) if manual else {})
+    return snapshot(
+        found.records,
+        found.results,
+        found.manifest,
+        by=by,
+        cluster=cluster,
+        overridden=found.overridden,
+    )

@@ -13,7 +13,8 @@ from evalkit.contracts import Manifest
 from evalkit.engines.scored import scored
 from evalkit.errors import Incomplete, NoInput
 from evalkit.reading import stem
-from evalkit.report.snapshot import Snapshot, from_json, snapshot, to_json
+from evalkit.report.snapshot import Snapshot, snapshot
+from evalkit.report.snapshot_json import from_json, to_json
 from evalkit.writing import replace
 
 __all__ = ["accept", "beside", "load", "previous", "resolve"]

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from evalkit.planning import cases_for_difference, detectable_difference, smallest_p
-from evalkit.report.paired import mean_move, p_value
+from evalkit.report.paired import mean_move, p_value, together
 from evalkit.report.pairs import Pairs
 from evalkit.report.snapshot import MetricFacts
+from evalkit.report.units import Codes, Units
 from evalkit.stats import DRAWS, FLIP_DRAWS
 
 __all__ = ["Change", "Direction", "Effort", "changes"]
@@ -42,8 +42,9 @@ class Change:
     `bounded`: every score of the metric lies in 0–1. `n_common` samples count in both runs, `n_cases` cases have them, `lost` samples count in the base alone.
     `ci_low` and `ci_high` bound run minus base (95 %, paired bootstrap over cases; never of zero width; null
     where the data set no bounds). `worse` and `better` are the cases that moved so, `fallible` those that
-    could get worse, `evidence` is a hash of which cases moved and how, `spread` the share that moved (for what is no rate: the variance of the moves). `p` is
-    two-sided: exact McNemar for rates, sign flips for the rest; `q` is Benjamini–Hochberg (times among
+    could get worse, `evidence` is a hash of which cases moved and how, `spread` the share that moved (for what is no rate: the variance of the moves). `movers` are
+    the clusters that moved, null where each case is its own. `p` is
+    two-sided: exact McNemar for rates, sign flips for the rest and for clusters; `q` is Benjamini–Hochberg (times among
     themselves), `p_holm` Holm, over those that could be decided at all; both null for the others. `suspect`: most of the
     cases that could fall did, but they are too few to decide. The verdict comes with its reason in words.
     """
@@ -66,6 +67,7 @@ class Change:
     spread: float
     evidence: str
     p: float | None
+    movers: int | None = None
     q: float | None = None
     p_holm: float | None = None
     suspect: bool = False
@@ -109,7 +111,7 @@ class Change:
     @property
     def reachable_p(self) -> float:
         """The smallest p that so many moved cases could ever have reached."""
-        return smallest_p(self.worse + self.better)
+        return smallest_p(self.worse + self.better if self.movers is None else self.movers)
 
     @property
     def mostly_fell(self) -> bool:
@@ -129,7 +131,8 @@ class Effort:
 class _Cases(NamedTuple):
     """Scores by case: means of the repeats that count in both runs, (cases,), and samples behind them.
 
-    `place` numbers the cases of the whole comparison, whichever of them are here.
+    `place` numbers the cases of the whole comparison, whichever of them are here; `cluster` says which go
+    together (null: each is its own).
     """
 
     base: Floats
@@ -137,10 +140,13 @@ class _Cases(NamedTuple):
     samples: NDArray[np.int64]
     lost: NDArray[np.int64]
     place: NDArray[np.int64]
+    cluster: Codes | None
 
-    def of(self, rows: list[int]) -> _Cases:
+    def of(self, rows: Codes | NDArray[np.bool_]) -> _Cases:
         """Some of the cases."""
-        return _Cases(self.base[rows], self.run[rows], self.samples[rows], self.lost[rows], self.place[rows])
+        together = None if self.cluster is None else self.cluster[rows]
+        columns = self.base[rows], self.run[rows], self.samples[rows], self.lost[rows], self.place[rows]
+        return _Cases(*columns, together)
 
 
 class _Metric(NamedTuple):
@@ -152,32 +158,21 @@ class _Metric(NamedTuple):
 
 
 def changes(
-    pairs: Pairs, metric: str, facts: MetricFacts, *, dimensions: Sequence[str], effort: Effort
+    pairs: Pairs, counted: Units, metric: str, facts: MetricFacts, *, effort: Effort
 ) -> Iterator[Change]:
-    """The metric overall and over each slice of the dimensions in which the base counts something."""
-    codes, _ = pd.factorize(pairs.base["sample_id"])
-    cases = _by_case(pairs, metric, codes)
+    """The metric overall and over each slice of the units in which the base counts something."""
+    cases = _by_case(pairs, metric, counted)
     of = _Metric(metric, facts, _bounded(pairs, metric))
     yield _change(cases, of, place=(OVERALL, ""), effort=effort)
-    first = np.unique(codes, return_index=True)[1]
-    for dimension in dimensions:
-        for label, rows in _slices(pairs.base[dimension].iloc[first].to_list()).items():
-            part = cases.of(rows)
-            if part.samples.any() or part.lost.any():
-                yield _change(part, of, place=(dimension, label), effort=effort)
+    for part in counted.slices:
+        some = cases.of(part.cases)
+        if some.samples.any() or some.lost.any():
+            yield _change(some, of, place=(part.dimension, part.label), effort=effort)
 
 
-def _slices(labels: Sequence[str | None]) -> dict[str, list[int]]:
-    """The rows of each label, labels sorted; a row without one is in no slice."""
-    rows: dict[str, list[int]] = {}
-    for row, label in enumerate(labels):
-        if label is not None:
-            rows.setdefault(label, []).append(row)
-    return {label: rows[label] for label in sorted(rows)}
-
-
-def _by_case(pairs: Pairs, metric: str, codes: NDArray[np.intp]) -> _Cases:
+def _by_case(pairs: Pairs, metric: str, counted: Units) -> _Cases:
     before, after = (frame[metric].to_numpy(np.float64) for frame in (pairs.base, pairs.run))
+    codes = counted.case
     size = int(codes.max(initial=-1)) + 1
     both = ~np.isnan(before) & ~np.isnan(after)
     n = np.bincount(codes[both], minlength=size)
@@ -185,7 +180,8 @@ def _by_case(pairs: Pairs, metric: str, codes: NDArray[np.intp]) -> _Cases:
     base_sum, run_sum = (
         np.bincount(codes[both], weights=column[both], minlength=size) for column in (before, after)
     )
-    return _Cases(base_sum / np.maximum(n, 1), run_sum / np.maximum(n, 1), n, lost, np.arange(size))
+    whole = np.maximum(n, 1)
+    return _Cases(base_sum / whole, run_sum / whole, n, lost, np.arange(size), counted.cluster)
 
 
 def _bounded(pairs: Pairs, metric: str) -> bool:
@@ -196,12 +192,12 @@ def _bounded(pairs: Pairs, metric: str) -> bool:
 
 def _change(cases: _Cases, metric: _Metric, *, place: tuple[str, str], effort: Effort) -> Change:
     """What was seen in these cases, before it is judged among its family."""
-    counted, facts = cases.samples > 0, metric.facts
-    before, after = cases.base[counted], cases.run[counted]
-    moved = after - before
+    here, facts = cases.of(cases.samples > 0), metric.facts
+    moved = here.run - here.base
     moved[np.abs(moved) <= SLACK] = 0.0
     gain = -moved if facts.lower_is_better else moved
-    low, high = mean_move(moved, bounded=metric.bounded, draws=effort.draws)
+    low, high = mean_move(moved, bounded=metric.bounded, draws=effort.draws, clusters=here.cluster)
+    summed = together(moved, here.cluster)
     return Change(
         metric=metric.name,
         dimension=place[0],
@@ -211,16 +207,17 @@ def _change(cases: _Cases, metric: _Metric, *, place: tuple[str, str], effort: E
         n_common=int(cases.samples.sum()),
         n_cases=len(moved),
         lost=int(cases.lost.sum()),
-        base_mean=_mean(before),
-        run_mean=_mean(after),
+        base_mean=_mean(here.base),
+        run_mean=_mean(here.run),
         ci_low=low,
         ci_high=high,
         worse=int(np.count_nonzero(gain < 0)),
         better=int(np.count_nonzero(gain > 0)),
-        p=p_value(moved, is_rate=facts.is_rate, flips=effort.flips) if len(moved) else None,
+        movers=None if here.cluster is None else int(np.count_nonzero(summed)),
+        p=p_value(summed, is_rate=facts.is_rate, flips=effort.flips) if len(moved) else None,
         spread=_spread(moved, facts),
-        fallible=_fallible(before, facts),
-        evidence=_evidence(cases.place[counted], gain),
+        fallible=_fallible(here.base, facts),
+        evidence=_evidence(here.place, gain),
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -32,25 +31,20 @@ class Charges:
     """The records of a run and, by row, the failure of each that failed.
 
     `judged` (n,) are the samples that some gate was held against; `counted` has, by metric, where it counts.
+    `clusters` (n,) says which samples intervals draw together.
     """
 
     records: Sequence[EvalRecord]
     failed: Mapping[int, Failure]
     judged: Rows
     counted: Mapping[str, Rows]
+    clusters: NDArray[np.int64]
     _having: dict[Names, Mapping[str, list[int]]] = field(default_factory=dict)
 
     @property
     def n_judged(self) -> int:
         """How many samples either passed or failed."""
         return int(self.judged.sum())
-
-    @cached_property
-    def cases(self) -> NDArray[np.int64]:
-        """The number of the case of each row (n,): repeats have the same."""
-        places: dict[str, int] = {}
-        numbers = [places.setdefault(record.sample_id, len(places)) for record in self.records]
-        return np.array(numbers, dtype=np.int64)
 
     @property
     def recall(self) -> str:
@@ -87,7 +81,7 @@ class Charges:
         risk[list(lost)] = True
         losses = np.zeros(len(self.records))
         losses[list(lost)] = list(lost.values())
-        return gain(losses[risk], whole=self.n_judged, cases=self.cases[risk])
+        return gain(losses[risk], whole=self.n_judged, cases=self.clusters[risk])
 
 
 def charges(digest: Digest) -> Charges:
@@ -98,4 +92,4 @@ def charges(digest: Digest) -> Charges:
     counted = {result.name: scores_of(records, result).counted for result in results}
     entered = judged(records, counted)
     entered[list(failed)] = True
-    return Charges(records, failed, entered, counted)
+    return Charges(records, failed, entered, counted, digest.clusters)

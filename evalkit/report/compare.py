@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from evalkit.report.completeness import shortfall
 from evalkit.report.judging import judged
 from evalkit.report.pairs import Pairs, Refusal, pair, refusals
 from evalkit.report.snapshot import MetricFacts, Snapshot
+from evalkit.report.units import units
 from evalkit.stats import FLIP_DRAWS
 
 __all__ = ["Comparison", "Flip", "compare"]
@@ -50,6 +51,7 @@ class Comparison:
     under another key in `renamed`. What could not be compared stands in `refusals`, and has no change.
     `family_wise`: verdicts go by Holm, else by q. `family` is how many tests Holm corrects for.
     `same_set`: both are of one known eval set, so that a sample in one of them only was lost by the other.
+    `cluster` is the field whose cases were drawn together, `overridden` counts the run's scores that people set.
     `incomplete` says of each side whose manifest tells of missing samples how many are there.
     """
 
@@ -68,6 +70,8 @@ class Comparison:
     family: int
     same_set: bool
     incomplete: tuple[str, ...]
+    cluster: str | None = None
+    overridden: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def decidable(self) -> bool:
@@ -102,7 +106,7 @@ def compare(
     `family_wise` where its Holm p is (chance of any false find). With `allow_changed_set` unequal eval sets
     compare over the cases that say the same in both. UnknownName for a dimension nobody knows.
     """
-    _require(dimensions)
+    _require(dimensions, run)
     names = [name for name in run.metrics if name in base.metrics] if metrics is None else list(metrics)
     refused = refusals(base, run, names, allow_changed_set=allow_changed_set)
     pairs = pair(base, run)
@@ -132,25 +136,29 @@ def compare(
             for name, side in (("base", base), ("run", run))
             if side.eval_set_sha256 and not side.complete
         ),
+        cluster=run.cluster,
+        overridden={name: n for name, n in run.overridden.items() if name in names},
     )
 
 
-def _require(dimensions: Sequence[str]) -> None:
+def _require(dimensions: Sequence[str], run: Snapshot) -> None:
+    known = dict.fromkeys([*DIMENSIONS, *run.by])
     for dimension in dimensions:
-        if dimension not in DIMENSIONS:
-            raise UnknownName("dimension", dimension, DIMENSIONS)
+        if dimension not in known:
+            raise UnknownName("dimension", dimension, known)
 
 
 def _changes(
     pairs: Pairs, metrics: Mapping[str, MetricFacts], dimensions: Sequence[str], alpha: float
 ) -> list[Change]:
     """Every change; where there are many, more sign patterns are drawn, so that each can still be found."""
-    slices = 1 + sum(pairs.base[dimension].nunique() for dimension in dimensions)
-    effort = Effort(flips=max(FLIP_DRAWS, math.ceil(_ROOM * slices * len(metrics) / alpha)))
+    counted = units(pairs, dimensions)
+    tests = (1 + len(counted.slices)) * len(metrics)
+    effort = Effort(flips=max(FLIP_DRAWS, math.ceil(_ROOM * tests / alpha)))
     return [
         change
         for name, facts in metrics.items()
-        for change in changes(pairs, name, facts, dimensions=dimensions, effort=effort)
+        for change in changes(pairs, counted, name, facts, effort=effort)
     ]
 
 

@@ -67,10 +67,16 @@ def _lost(run: Snapshot, metric: str, counted: Mask, expected: Expected | None) 
     could = _like_counted(run.samples["gold"], counted)
     if expected is not None and metric in expected.base.metrics:
         before = expected.pairs.base[metric].notna().to_numpy()
-        place = run.samples.index.get_indexer(pd.Index(expected.pairs.run.index, dtype=object))
-        could[place] = before
+        could[_places(run, expected.pairs.run)] = before
     lost: Mask = could & ~counted
     return lost
+
+
+def _places(run: Snapshot, paired: pd.DataFrame) -> NDArray[np.intp] | slice:
+    """Where the paired samples stand in the run: everywhere, in the usual case that all are paired."""
+    if paired is run.samples:
+        return slice(None)
+    return run.samples.index.get_indexer(pd.Index(paired.index, dtype=object))
 
 
 def _like_counted(gold: pd.Series[str], counted: Mask) -> Mask:

@@ -7,13 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from evalkit.contracts import Manifest, MetricResult
 from evalkit.metrics.intent import confusions as error_directions
 from evalkit.metrics.latency import quantiles
 from evalkit.reading import Intake
 from evalkit.records import Records
 from evalkit.report import tables
+from evalkit.report.clusters import clusters
 from evalkit.report.failures import Failures, failures
+from evalkit.report.fields import refuse_unknown
 from evalkit.report.figures import Figure, figures, macro
 from evalkit.report.worst import WorstRow, worst
 
@@ -78,6 +83,12 @@ class Digest:
     tables: tables.Tables
     failures: Failures
     by: tuple[str, ...] = ()
+    cluster: str | None = None
+
+    @cached_property
+    def clusters(self) -> NDArray[np.int64]:
+        """Which samples (n,) intervals draw together: those of a case, or of all cases that share `cluster`."""
+        return clusters(self.run.records, self.cluster)
 
     @cached_property
     def overall(self) -> list[Figure]:
@@ -123,8 +134,13 @@ class Digest:
         return _channel(self.tables, "answer"), _channel(self.tables, "evidence")
 
 
-def digest(run: Run, *, by: Sequence[str] = ()) -> Digest:
-    """Work out the tables and failures of a run; `by` names further fields to slice by."""
+def digest(run: Run, *, by: Sequence[str] = (), cluster: str | None = None) -> Digest:
+    """Work out the tables and failures of a run; `by` names further fields to slice by.
+
+    Intervals draw the samples of a case together, or all cases that share the field `cluster`. UnknownName
+    for a field that no record has.
+    """
+    refuse_unknown(run.records, [cluster] if cluster else [])
     found = tables.Tables(
         tables.samples(run.records, run.results, run_id=run.run_id, by=by),
         tables.slices(
@@ -133,11 +149,12 @@ def digest(run: Run, *, by: Sequence[str] = ()) -> Digest:
             run_id=run.run_id,
             eval_set_sha256=run.manifest.eval_set_sha256 if run.manifest else None,
             by=by,
+            clusters=clusters(run.records, cluster),
         ),
         tables.confusions(error_directions(run.records), run_id=run.run_id),
         tables.latency(quantiles(run.records), run_id=run.run_id),
     )
-    return Digest(run, found, failures(run.records, run.results), tuple(by))
+    return Digest(run, found, failures(run.records, run.results), tuple(by), cluster)
 
 
 def _channel(found: tables.Tables, name: str) -> Channel:

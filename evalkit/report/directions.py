@@ -52,12 +52,18 @@ class ErrorDirection:
         return f"if {self.gold} → {given} were fixed: {self.gain.told}"
 
 
-def ranked_directions(samples: pd.DataFrame) -> list[ErrorDirection]:
-    """The error directions of a samples table, largest lower bound of the gain first; no errors: empty."""
+def ranked_directions(
+    samples: pd.DataFrame, clusters: NDArray[np.int64] | None = None
+) -> list[ErrorDirection]:
+    """The error directions of a samples table, largest lower bound of the gain first; no errors: empty.
+
+    Intervals draw the samples of one number in `clusters` (n,) together; without it those of a case.
+    """
     if METRIC not in samples:
         return []
-    counted = samples.loc[samples[METRIC].notna() & samples["intent_l2"].notna(), _COLUMNS]
-    columns = {name: counted[name].to_numpy(object) for name in _COLUMNS}
+    drawn = samples.assign(drawn=samples["sample_id"].astype(str) if clusters is None else clusters)
+    counted = drawn.loc[samples[METRIC].notna() & samples["intent_l2"].notna(), [*_COLUMNS, "drawn"]]
+    columns = {name: counted[name].to_numpy(object) for name in [*_COLUMNS, "drawn"]}
     of_gold = _grouped(columns["intent_l2"], range(len(counted)))
     found = [
         direction
@@ -88,7 +94,7 @@ def _of_one(
             n=len(way),
             gold_n=len(rows),
             share=len(way) / len(wrong),
-            gain=gain(np.isin(rows, way), whole=whole, cases=columns["sample_id"][rows].astype(str)),
+            gain=gain(np.isin(rows, way), whole=whole, cases=pd.factorize(columns["drawn"][rows])[0]),
             examples=examples(keys, columns["query"][way]),
         )
 

@@ -54,7 +54,7 @@ def _queries(examples: Sequence[Example]) -> str:
 
 
 def intents_block(found: FixFirst) -> str:
-    """The second-level intents that lose something, most to win first."""
+    """The second-level intents that lose something, what to fix first."""
     tree = found.tree
     if tree is None:
         return "No intent was measured."

@@ -110,6 +110,9 @@ def _tree(tree: IntentTree, limit: int) -> Iterator[RenderableType]:
         for leaf in branch.leaves[:limit]:
             grid.add_row(*_tree_row(leaf, "  "), style="dim" if leaf.n_counted < FEW else "")
     yield grid
+    yield Text(
+        "first those worse than the rest by more than chance explains, then by the least to win", "dim"
+    )
     yield Text("q: that chance made it worse than the rest (one-sided, Benjamini–Hochberg)", "dim")
 
 

@@ -1,7 +1,7 @@
 """The tree of intents as a list of what to fix first: every row with all that is needed to believe it.
 
 A row loses what its samples lack to a full score. It is ranked by the lower bound of its recoverable points,
-and says how likely chance alone made it worse than the rest.
+beyond what chance explains where it is worse than the rest, and says how likely chance alone made it so.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from evalkit.errors import UnknownName, UsageError
 from evalkit.report.digest import Digest
 from evalkit.report.directions import METRIC, ErrorDirection, ranked_directions
+from evalkit.report.excess import Excess, excess
 from evalkit.report.gains import Gain, gain
 from evalkit.report.significance import worse_than_rest
 from evalkit.stats import benjamini_hochberg, mean_interval
@@ -37,8 +38,9 @@ class TreeRow:
     """One intent of either level: `n_counted` of its `n_total` samples lose `errors` in all.
 
     `mean` with its 95 % interval is the metric's; null where nothing was counted. `gain` is what mending all
-    its errors would win overall. `p` says how likely chance made it so much worse than all other samples
-    (null without any), `q` is Benjamini–Hochberg over the rows of its level. `direction` is where most of its
+    its errors would win overall, `excess` what it loses beyond what chance explains. `p` says how likely chance
+    made it so much worse than all other samples (null without any), `q` is Benjamini–Hochberg over the rows of
+    its level. `direction` is where most of its
     intent errors go and `direction_share` their share of them; null without errors.
     """
 
@@ -51,6 +53,7 @@ class TreeRow:
     ci_low: float | None
     ci_high: float | None
     gain: Gain
+    excess: Excess
     p: float | None
     q: float | None = None
     direction: ErrorDirection | None = None
@@ -72,7 +75,7 @@ class TreeBranch:
 
 @dataclass(frozen=True, slots=True)
 class IntentTree:
-    """The branches of a metric, most to win first; `mean` of `n_counted` of `n_total` samples overall.
+    """The branches of a metric, first to fix first; `mean` of `n_counted` of `n_total` samples overall.
 
     `directions` are the error directions of the run's intents, whatever the metric.
     """
@@ -86,12 +89,12 @@ class IntentTree:
 
     @property
     def tops(self) -> list[TreeRow]:
-        """The first-level intents, most to win first."""
+        """The first-level intents, first to fix first."""
         return [branch.top for branch in self.branches if branch.top is not None]
 
     @property
     def leaves(self) -> list[TreeRow]:
-        """The second-level intents of all branches, most to win first."""
+        """The second-level intents of all branches, first to fix first."""
         return sorted((row for branch in self.branches for row in branch.leaves), key=_rank)
 
 
@@ -109,7 +112,7 @@ def intent_tree(digest: Digest, *, metric: str) -> IntentTree:
     for a metric that the run does not have, UsageError for one whose scores do not lie between 0 and 1.
     """
     samples = _with_losses(digest, metric)
-    ways = ranked_directions(samples)
+    ways = ranked_directions(samples, digest.clusters)
     tops = {row.label: row for row in _rows(samples, "intent_l1", metric, ways)}
     above = _above(samples)
     under: dict[str | None, list[TreeRow]] = {label: [] for label in tops}
@@ -139,12 +142,12 @@ def _with_losses(digest: Digest, metric: str) -> pd.DataFrame:
     scores = samples[metric]
     return samples.assign(
         lost=scores if results[metric].lower_is_better else 1 - scores,
-        case=pd.factorize(samples["sample_id"])[0],
+        case=digest.clusters,
     )
 
 
 def _rows(samples: pd.DataFrame, level: Level, metric: str, ways: Sequence[ErrorDirection]) -> list[TreeRow]:
-    """The rows of a level with their q values, most to win first."""
+    """The rows of a level with their q values, first to fix first."""
     codes, labels = pd.factorize(samples[level])
     found = _Columns(
         samples[metric].to_numpy(), samples["lost"].to_numpy(), samples["case"].to_numpy(), codes
@@ -179,6 +182,7 @@ def _row(found: _Columns, cases: _Columns, *, code: int, level: Level, label: st
     is_rate = bool(np.all((scores == 0) | (scores == 1)))
     low, high = mean_interval(scores, is_rate=is_rate, clusters=clusters)
     inside = cases.label == code
+    whole = int(np.count_nonzero(~np.isnan(found.lost)))
     return TreeRow(
         level=level,
         label=label,
@@ -188,7 +192,8 @@ def _row(found: _Columns, cases: _Columns, *, code: int, level: Level, label: st
         mean=_mean(scores),
         ci_low=low,
         ci_high=high,
-        gain=gain(lost, whole=int(np.count_nonzero(~np.isnan(found.lost))), cases=clusters),
+        gain=gain(lost, whole=whole, cases=clusters),
+        excess=excess(cases.lost[inside], cases.lost[~inside], share=len(scores) / whole if whole else 0.0),
         p=worse_than_rest(cases.lost[inside], cases.lost[~inside]),
     )
 
@@ -230,5 +235,5 @@ def _above(samples: pd.DataFrame) -> dict[str, str | None]:
     return above
 
 
-def _rank(row: TreeRow) -> tuple[tuple[float, float], str]:
-    return row.gain.rank, row.label
+def _rank(row: TreeRow) -> tuple[tuple[float, float], tuple[float, float], str]:
+    return row.excess.rank, row.gain.rank, row.label

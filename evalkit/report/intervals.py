@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 
 from evalkit.records import Records
 from evalkit.slices import Scores, Tally, counted_rows
-from evalkit.stats import SLACK, mean_interval, wilson
+from evalkit.stats import MANY_CLUSTERS, mean_interval, wilson
+from evalkit.stats.drawing import SLACK
 
 __all__ = ["Intervals"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
 
-_MANY = 1_000
-"""From more cases on the normal interval stands in for the drawn one, as in `stats.bootstrap`."""
 _Z = NormalDist().inv_cdf(0.975)
 
 
@@ -31,9 +30,10 @@ class Intervals:
     stands together tell the interval, equal ones are drawn once.
     """
 
-    def __init__(self, records: Records) -> None:
-        """The intervals over these records; the repeats of a case are drawn together."""
+    def __init__(self, records: Records, clusters: NDArray[np.int64] | None = None) -> None:
+        """The intervals over these records; those of one number in `clusters` (n,), else of a case, go together."""
         self.records = records
+        self._clusters = clusters
         self._drawn: dict[tuple[bytes, bytes, bool], tuple[float, float]] = {}
 
     def of(self, scores: Scores, sums: Tally, *, by: str | None, is_rate: bool) -> Floats:
@@ -42,15 +42,17 @@ class Intervals:
         told = np.zeros(len(sums.labels), dtype=np.bool_)
         if not self._repeats:
             closed = _closed(sums, is_rate=is_rate)
-            told |= _is_proper(scores) if is_rate else (sums.n_counted > _MANY) | (sums.deviations == 0)
+            told |= (
+                _is_proper(scores) if is_rate else (sums.n_counted > MANY_CLUSTERS) | (sums.deviations == 0)
+            )
             bounds[:, told] = closed[:, told]
         if not told.all():
             self._draw(bounds, scores, ~told, by=by, is_rate=is_rate)
         return bounds
 
     @cached_property
-    def _cases(self) -> NDArray[np.int32]:
-        return self.records.codes("sample_id")[0]
+    def _cases(self) -> NDArray[np.integer]:
+        return self.records.codes("sample_id")[0] if self._clusters is None else self._clusters
 
     @cached_property
     def _repeats(self) -> bool:
@@ -64,7 +66,7 @@ class Intervals:
                 values[members[place]], self._cases[members[place]], is_rate=is_rate
             )
 
-    def _interval(self, values: Floats, cases: NDArray[np.int32], *, is_rate: bool) -> tuple[float, float]:
+    def _interval(self, values: Floats, cases: NDArray[np.integer], *, is_rate: bool) -> tuple[float, float]:
         if self._repeats:
             in_order = np.lexsort((values, cases))
             values, clusters = values[in_order], np.cumsum(np.diff(cases[in_order], prepend=-1) != 0)

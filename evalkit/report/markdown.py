@@ -41,7 +41,7 @@ def document(digest: Digest, verdict: Verdict | None = None) -> bytes:
         *(flips_blocks(verdict) if verdict else ()),
         "## What to fix first",
         suggestions_block(found),
-        "## Intents, most to win first",
+        "## Intents, what to fix first",
         _averages(digest) + intents_block(found),
         "## Error directions",
         directions_block(found),

@@ -24,7 +24,7 @@ def masked_digest(original: Digest) -> Digest:
     rows = [_masked_record(record) for record in run.records]
     records = Records(rows, superseded=run.records.superseded, torn=run.records.torn)
     records.of_run = run.records.of_run
-    return digest(replace(run, records=records), by=original.by)
+    return digest(replace(run, records=records), by=original.by, cluster=original.cluster)
 
 
 def _masked_record(record: EvalRecord) -> EvalRecord:

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.stats import bootstrap, mcnemar, sign_flip, wilson
+from evalkit.stats.drawing import SLACK
 
-__all__ = ["mean_move", "p_value"]
+__all__ = ["mean_move", "p_value", "together"]
 
 Floats = NDArray[np.float64]
 
-_DRAWN = 1_000_000
+_DRAWN = 500_000
 _KEPT = 4_096
 
 
@@ -37,23 +38,50 @@ def _flipped(rising: bytes, flips: int) -> float:
     return sign_flip(np.frombuffer(rising), draws=flips)
 
 
-def mean_move(moved: Floats, *, bounded: bool, draws: int) -> tuple[float | None, float | None]:
+def together(moved: Floats, clusters: NDArray[np.intp] | None) -> Floats:
+    """What the moves (n,) of each cluster add up to; the moves themselves where each case is its own."""
+    if clusters is None:
+        return moved
+    sums: Floats = np.bincount(np.unique(clusters, return_inverse=True)[1], weights=moved).astype(np.float64)
+    sums[np.abs(sums) <= SLACK] = 0.0
+    return sums
+
+
+def mean_move(
+    moved: Floats, *, bounded: bool, draws: int, clusters: NDArray[np.intp] | None = None
+) -> tuple[float | None, float | None]:
     """The 95 % interval of the mean move (n,), never of zero width; null where the data set no bounds.
+
+    `clusters` (n,) are drawn whole; without them each case is.
 
     Where all moved alike the data show no spread. Then, for scores in 0–1 (`bounded`), Wilson bounds the
     share of cases that would move like that, and the others are taken to move as far as they can.
     """
     if not len(moved):
         return None, None
-    rising, mirrored = _rising(moved)
-    low, high = _drawn(rising.tobytes(), min(draws, max(1_000, _DRAWN // len(moved))))
+    draws = min(draws, max(1_000, _DRAWN // len(moved)))
+    low, high = _of_cases(moved, draws) if clusters is None else _of_clusters(moved, draws, clusters)
     if not math.isnan(low):
-        return (0.0 - high, 0.0 - low) if mirrored else (low, high)
-    if not bounded:
+        return low, high
+    if not bounded or np.ptp(moved) > SLACK:
         return None, None
-    alike = float(wilson(len(moved), len(moved)).low)
+    n = len(moved) if clusters is None else len(np.unique(clusters))
+    alike = float(wilson(n, n).low)
     middle, rest = float(moved[0]) * alike, 1 - alike
     return max(-1.0, middle - rest), min(1.0, middle + rest)
+
+
+def _of_cases(moved: Floats, draws: int) -> tuple[float, float]:
+    rising, mirrored = _rising(moved)
+    low, high = _drawn(rising.tobytes(), draws)
+    return (0.0 - high, 0.0 - low) if mirrored else (low, high)
+
+
+def _of_clusters(moved: Floats, draws: int, clusters: NDArray[np.intp]) -> tuple[float, float]:
+    mirrored = math.fsum(moved) < 0
+    interval = bootstrap(0.0 - moved if mirrored else moved, clusters=clusters, draws=draws)
+    low, high = float(interval.low), float(interval.high)
+    return (0.0 - high, 0.0 - low) if mirrored else (low, high)
 
 
 @lru_cache(maxsize=_KEPT)

@@ -78,7 +78,7 @@ class Policy:
     beyond it that is not proven cannot be decided. Without one, no proven fall is allowed, and an unproven one of the whole run beyond
     `undecided_drop` (scores in 0–1) cannot be decided. `min_coverage` is the share of samples that could
     count and must, `min_n` how many must. `suspect`: whether a slice that mostly flipped to wrong, with too
-    few cases to prove it, is flagged or stops. `slices` has limits by dimension and label ("*": every other).
+    few cases to prove it, is flagged or stops. `slices` has limits by dimension and label ("*": every other). Cases that share the field `cluster` are drawn and tested together.
     """
 
     baseline: str | None = None
@@ -93,6 +93,7 @@ class Policy:
     suspect: Literal["flag", "stop"] = "flag"
     undecided_drop: float = 0.05
     known_failures: tuple[KnownFailure, ...] = ()
+    cluster: str | None = None
 
     def __post_init__(self) -> None:
         limited = {"gate.max_drop": self.max_drop}
@@ -173,4 +174,5 @@ _POLICY = {
     "suspect": one_of("flag", "stop"),
     "undecided_drop": share,
     "known_failures": many(_known_failure),
+    "cluster": text,
 }

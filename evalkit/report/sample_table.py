@@ -9,15 +9,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from evalkit.contracts import Case, EvalRecord, MetricResult
-from evalkit.errors import UnknownName, UsageError
+from evalkit.contracts import MetricResult
+from evalkit.errors import UsageError
 from evalkit.metrics.outcome import levels
-from evalkit.records import FIELDS_OF_RUN, Records
+from evalkit.records import Records
+from evalkit.report.fields import refuse_unknown
 from evalkit.report.schemas import SAMPLES, samples_schema
 from evalkit.report.text import storable
 from evalkit.slices import Scores, scores_of
 
-__all__ = ["refuse_unknown", "samples"]
+__all__ = ["samples"]
 
 _LABELS = (
     "intent_l1",
@@ -57,18 +58,6 @@ def _refuse_clashes(names: list[str]) -> None:
                 f"metric {name!r}: found a column of that name, wanted one name a column; rename the metric."
             )
         taken.add(name)
-
-
-def refuse_unknown(records: Sequence[Case], fields: Sequence[str]) -> None:
-    """UnknownName for a field to slice by that none of the records, or cases, has; crossed fields one by one."""
-    parts = [part.partition(".")[0] for field in fields for part in field.split(",")]
-    known = {*EvalRecord.model_fields, *FIELDS_OF_RUN}
-    if known.issuperset(parts):
-        return
-    known.update(name for record in records for name in record.model_extra or ())
-    for part in parts:
-        if part not in known:
-            raise UnknownName("field to slice by", part, known)
 
 
 def _fixed(records: Records, run_id: str) -> dict[str, pa.Array[Any]]:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from evalkit.contracts import MetricResult
 from evalkit.records import Records
+from evalkit.report.fields import refuse_unknown
 from evalkit.report.intervals import Intervals
-from evalkit.report.sample_table import refuse_unknown
 from evalkit.report.schemas import SLICES
 from evalkit.report.text import storable
 from evalkit.slices import Tally, scores_of, tally
@@ -32,15 +32,17 @@ def slices(
     run_id: str,
     eval_set_sha256: str | None,
     by: Sequence[str] = (),
+    clusters: NDArray[np.int64] | None = None,
 ) -> pa.Table:
     """One row a metric and slice (SLICES): overall, by both intent levels, and by the fields in `by`.
 
     A row stands in one slice of each dimension, or in none where it has no label, or in several where the
-    field is a list. Fields with commas between them are crossed. UnknownName for a field that no record has.
+    field is a list. Fields with commas between them are crossed. Intervals draw the samples of
+    one number in `clusters` (n,) together; without it those of a case. UnknownName for a field that no record has.
     """
     refuse_unknown(records, by)
     dimensions = dict.fromkeys((OVERALL, *LEVELS, *by))
-    intervals = Intervals(records)
+    intervals = Intervals(records, clusters)
     parts = [
         _part(sums, found, result, dimension, signature(result, eval_set_sha256=eval_set_sha256))
         for result in results

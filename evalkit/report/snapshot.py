@@ -1,34 +1,27 @@
-"""What a comparison needs to know of a run, wherever it comes from: a run file, or a committed baseline.
-
-A baseline is such a snapshot as JSON, one sample a line in the order of their keys, so that two of them
-differ line by line where their samples do.
-"""
+"""What a comparison needs to know of a run, wherever it comes from: a run file, or a committed baseline."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import attrgetter
-from types import NoneType
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from evalkit.contracts import Case, EvalRecord, Manifest, MetricResult
-from evalkit.errors import BadData, Fault, UsageError
-from evalkit.reading import Refusal, decode
-from evalkit.reading.encoding import escaped
+from evalkit.errors import UsageError
 from evalkit.records import Records
+from evalkit.report.clusters import clusters
+from evalkit.report.fields import labels_of, refuse_unknown
 from evalkit.report.tables import signature
 from evalkit.slices import scores_of
 
-__all__ = ["MetricFacts", "Snapshot", "from_json", "snapshot", "to_json"]
+__all__ = ["MetricFacts", "Snapshot", "refuse_twice", "snapshot"]
 
 TEXTS = (
     "sample_id",
@@ -44,9 +37,9 @@ TEXTS = (
 )
 """The columns of a snapshot before its metrics: texts, null where there is none."""
 
-FORMAT = "evalkit-baseline/1"
-_HEAD = ("run_id", "complete", "eval_set_sha256", "planned", "target")
-_WHOLE = 2**53
+CLUSTER = "cluster"
+"""The column that says which samples are drawn together, where somebody asked for that."""
+
 _CONTENT = set(Case.model_fields) - {"sample_id"}
 _GOLD = (
     "intent_l1",
@@ -83,7 +76,9 @@ class Snapshot:
     `samples` is indexed by the sample's key, in order, and has the columns of TEXTS, then one float64 column
     a metric, NaN where the sample is not counted. `case_sha` is the hash of what the case says, its id left
     out; `gold` names the kinds of label it has. `complete` is whether all `planned` samples are there.
-    An unknown eval set has the hash "".
+    An unknown eval set has the hash "". Columns of `by`, which no baseline keeps, hold the labels of further
+    dimensions; with a field in `cluster` the column CLUSTER says which samples go together. `overridden`
+    counts the scores that people set, by metric.
     """
 
     run_id: str
@@ -93,17 +88,34 @@ class Snapshot:
     target: str
     metrics: Mapping[str, MetricFacts]
     samples: pd.DataFrame
+    by: tuple[str, ...] = ()
+    cluster: str | None = None
+    overridden: Mapping[str, int] = field(default_factory=dict)
 
 
-def snapshot(records: Records, results: Sequence[MetricResult], manifest: Manifest | None) -> Snapshot:
+def snapshot(
+    records: Records,
+    results: Sequence[MetricResult],
+    manifest: Manifest | None,
+    *,
+    by: Sequence[str] = (),
+    cluster: str | None = None,
+    overridden: Mapping[str, int] | None = None,
+) -> Snapshot:
     """The snapshot of a run with its score columns; without a manifest it is of unknown completeness.
 
-    UsageError where two samples have one key, or a metric has the name of a column.
+    UsageError where two samples have one key, or a metric has the name of a column; UnknownName for a field
+    in `by` or `cluster` that no record has.
     """
+    refuse_unknown(records, [*by, *([cluster] if cluster else [])])
+    more = tuple(name for name in by if name not in TEXTS)
     keys = list(records.keys)
-    _refuse_twice(keys, [*TEXTS, *(result.name for result in results)])
+    refuse_twice(keys, [*TEXTS, *more, CLUSTER, *(result.name for result in results)])
     texts = {name: pd.Series(column, dtype=object) for name, column in _texts(records).items()}
-    frame = pd.DataFrame(texts | {result.name: _scores(records, result) for result in results})
+    labels = {name: pd.Series(labels_of(records, name), dtype=object) for name in more}
+    together = {CLUSTER: clusters(records, cluster)} if cluster else {}
+    scored = {result.name: _scores(records, result) for result in results}
+    frame = pd.DataFrame({**texts, **labels, **together, **scored})
     frame.index = pd.Index(keys, dtype=object, name="key")
     sha256 = manifest.eval_set_sha256 if manifest else ""
     return Snapshot(
@@ -114,10 +126,14 @@ def snapshot(records: Records, results: Sequence[MetricResult], manifest: Manife
         target=manifest.target if manifest else "",
         metrics={result.name: _facts(result, sha256) for result in results},
         samples=frame.sort_index(),
+        by=tuple(by),
+        cluster=cluster,
+        overridden=overridden or {},
     )
 
 
-def _refuse_twice(keys: list[str], columns: list[str]) -> None:
+def refuse_twice(keys: list[str], columns: list[str]) -> None:
+    """UsageError for a sample's key, or a column's name, that is there twice."""
     for what, names in (("sample", keys), ("metric", columns)):
         twice = sorted(name for name, n in Counter(names).items() if n > 1)
         if twice:
@@ -161,88 +177,3 @@ def _case_sha(record: EvalRecord) -> str:
     except ValueError:  # a lone half of a surrogate pair
         text = json.dumps(record.model_dump(include=_CONTENT, exclude_defaults=True), default=str)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
-
-
-def to_json(snap: Snapshot) -> bytes:
-    """The snapshot as UTF-8 JSON, one sample a line: the same snapshot gives the same bytes."""
-    head = {name: getattr(snap, name) for name in _HEAD}
-    metrics = {name: asdict(facts) for name, facts in snap.metrics.items()}
-    lines = [
-        "{",
-        *(f" {_json(name)}: {_json(value)}," for name, value in {"format": FORMAT, **head}.items()),
-        ' "metrics": {',
-        ",\n".join(f"  {_json(name)}: {_json(facts)}" for name, facts in metrics.items()),
-        " },",
-        ' "samples": [',
-        ",\n".join(f"  {_json(sample)}" for sample in _samples(snap)),
-        " ]",
-        "}",
-    ]
-    text = "\n".join(line for line in lines if line) + "\n"
-    return escaped(text)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-def _samples(snap: Snapshot) -> Iterator[dict[str, Any]]:
-    """Each sample as its key, the texts it has, and its scores in the order of the metrics."""
-    texts = [snap.samples[name].to_list() for name in TEXTS]
-    columns = [snap.samples[name].to_list() for name in snap.metrics]
-    for row, key in enumerate(snap.samples.index):
-        said = {name: column[row] for name, column in zip(TEXTS, texts, strict=True)}
-        yield {
-            "key": key,
-            **{name: text for name, text in said.items() if text is not None},
-            "scores": [_plain(column[row]) for column in columns],
-        }
-
-
-def _plain(score: float) -> float | None:
-    """The score as JSON has it: null for not counted, a whole number without its `.0`."""
-    if math.isnan(score):
-        return None
-    return int(score) if score.is_integer() and abs(score) < _WHOLE else score
-
-
-def from_json(raw: bytes, *, path: str = "baseline") -> Snapshot:
-    """The snapshot that `to_json` wrote; BadData says what in `path` does not hold."""
-    try:
-        found = decode(raw)
-    except Refusal as bad:
-        raise BadData([bad.fault(path, "file")]) from None
-    if found.get("format") != FORMAT:
-        raise BadData([Fault(path, 1, "format", repr(found.get("format")), repr(FORMAT))])
-    try:
-        return _read(found)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise BadData([Fault(path, 1, "file", f"{error!r}", "a baseline that evalkit wrote")]) from None
-
-
-def _read(found: dict[str, Any]) -> Snapshot:
-    metrics = {name: MetricFacts(**facts) for name, facts in found["metrics"].items()}
-    rows = found["samples"]
-    texts = {name: pd.Series([row.get(name) for row in rows], dtype=object) for name in TEXTS}
-    table = _table([row["scores"] for row in rows], len(metrics))
-    frame = pd.DataFrame(texts | {name: table[:, column] for column, name in enumerate(metrics)})
-    frame.index = pd.Index([row["key"] for row in rows], dtype=object, name="key")
-    _refuse_twice(list(frame.index), [*TEXTS, *metrics])
-    return Snapshot(
-        run_id=str(found["run_id"]),
-        complete=found["complete"] is True,
-        eval_set_sha256=str(found["eval_set_sha256"]),
-        planned=int(found["planned"]),
-        target=str(found["target"]),
-        metrics=metrics,
-        samples=frame.sort_index(),
-    )
-
-
-def _table(rows: list[list[float | None]], width: int) -> NDArray[np.float64]:
-    """The scores as (samples, metrics), null as NaN; TypeError for what is no score."""
-    for row in rows:
-        odd = [score for score in row if type(score) not in (int, float, NoneType)]
-        if odd or len(row) != width:
-            raise TypeError(f"the scores {row!r}, wanted {width} numbers or nulls")
-    return np.array(rows, dtype=np.float64).reshape(len(rows), width)

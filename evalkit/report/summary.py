@@ -11,6 +11,7 @@ from evalkit.metrics.intent import averages, per_label
 from evalkit.report.digest import Digest, Run
 from evalkit.report.fix_first import fix_first
 from evalkit.report.fixing_json import plain
+from evalkit.report.verdict_json import drawn
 from evalkit.report.worst import WorstRow
 
 __all__ = ["facts", "state", "summary"]
@@ -32,6 +33,7 @@ def summary(digest: Digest, *, files: Iterable[str]) -> dict[str, Any]:
         "metrics": [_plain(asdict(figure)) for figure in digest.overall],
         "macro": _macro(digest),
         "overridden": dict(digest.run.overridden),
+        "drawn": drawn(digest.cluster),
         "worst_intents": [_worst(row) for row in digest.worst_intents[:SHOWN]],
         "confusions": [_plain(row) for row in found.confusions.to_pylist()[:SHOWN]],
         "latency": [_plain(row) for row in found.latency.to_pylist()],

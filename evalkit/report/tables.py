@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from evalkit.metrics.intent import Confusion
 from evalkit.metrics.latency import Latency
-from evalkit.report.sample_table import refuse_unknown, samples
+from evalkit.report.sample_table import samples
 from evalkit.report.schemas import CONFUSIONS, LATENCY
 from evalkit.report.slice_table import LEVELS, OVERALL, signature, slices
 from evalkit.report.text import storable
@@ -24,7 +24,6 @@ __all__ = [
     "Tables",
     "confusions",
     "latency",
-    "refuse_unknown",
     "samples",
     "signature",
     "slices",

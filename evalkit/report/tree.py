@@ -1,4 +1,4 @@
-"""The intents as a tree, most to win first on both levels, each with the numbers that stand beside it."""
+"""The intents as a tree, what to fix first on both levels, each with the numbers that stand beside it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Branch:
 
 
 def tree(digest: Digest, *, others: Iterable[str] = ()) -> list[Branch]:
-    """The branches, most to win of the main metric first, else worst mean; empty where no intent has a label.
+    """The branches, what to fix first by the main metric, else worst mean first; empty where no intent has a label.
 
     A label that stands under two first-level labels is put under the one that it has most often.
     """

@@ -89,6 +89,15 @@ class Verdict:
         return f"{self.verdict}: {self.sentence}"
 
     @property
+    def brief(self) -> str:
+        """The verdict and the first check that decided it, in one line."""
+        if not self.failing:
+            return self.headline
+        first = next(check for check in self.failing if check.verdict == self.verdict)
+        more = len(self.failing) - 1
+        return f"{self.verdict}: {self._told(first)}" + (f" (and {more} more below)" if more else "")
+
+    @property
     def sentence(self) -> str:
         """What decided the verdict, in one line."""
         if not self.failing:

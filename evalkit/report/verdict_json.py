@@ -12,8 +12,9 @@ from evalkit.report.compare import Comparison
 from evalkit.report.policy import Policy
 from evalkit.report.verdict import Verdict
 from evalkit.report.verdict_rows import headlines
+from evalkit.stats import CONFIDENCE, DRAWS, SEED
 
-__all__ = ["comparison_json", "verdict_json"]
+__all__ = ["comparison_json", "drawn", "verdict_json"]
 
 _WORKED_OUT = ("delta", "detectable", "cases_needed")
 
@@ -41,6 +42,11 @@ def comparison_json(comparison: Comparison) -> bytes:
     return _encoded(_comparison(comparison) | {"flips": flips})
 
 
+def drawn(cluster: str | None) -> dict[str, Any]:
+    """How intervals and drawn tests were made: with these, anybody gets the same bytes again."""
+    return {"confidence": CONFIDENCE, "draws": DRAWS, "seed": SEED, "cluster": cluster or "sample_id"}
+
+
 def _comparison(comparison: Comparison) -> dict[str, Any]:
     """All of a comparison but the texts of its flips."""
     return {
@@ -48,6 +54,8 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
         "run_id": comparison.run_id,
         "alpha": comparison.alpha,
         "family_wise": comparison.family_wise,
+        "drawn": drawn(comparison.cluster),
+        "overridden": dict(comparison.overridden),
         "n_common": comparison.n_common,
         "family": comparison.family,
         "headlines": headlines(comparison),

@@ -5,7 +5,7 @@ All text from outside is literal and its unseen characters are spelled out; 80 c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -27,11 +27,11 @@ from evalkit.report.verdict_rows import (
     unpaired,
     yardstick,
 )
-from evalkit.report.wording import NOTHING, times
+from evalkit.report.wording import NOTHING, by_hand, times
 
-__all__ = ["comparison_view", "headline_view", "verdict_view"]
+__all__ = ["brief_view", "comparison_view", "details_view", "headline_view", "verdict_view"]
 
-SHOWN, NAMED, ANSWER = 10, 3, 200
+SHOWN, FEW, NAMED, ANSWER = 10, 5, 3, 200
 _COLOURS = {
     "PASS": "green",
     "REGRESSION": "red",
@@ -51,15 +51,25 @@ def headline_view(verdict: Verdict) -> RenderableType:
     return _line(verdict.headline, f"bold {_COLOURS[verdict.verdict]}")
 
 
+def brief_view(verdict: Verdict) -> RenderableType:
+    """The verdict and the first check that decided it: what stands over a summary, with the details under it."""
+    return _line(verdict.brief, f"bold {_COLOURS[verdict.verdict]}")
+
+
 def verdict_view(verdict: Verdict) -> RenderableType:
     """The verdict with the checks that failed or are flagged, what changed, and the notes."""
+    return Group(headline_view(verdict), details_view(verdict))
+
+
+def details_view(verdict: Verdict) -> RenderableType:
+    """What stands behind a verdict; a slice that has a check above is not among those that moved."""
     against = f" against {verdict.base_id or 'an unnamed base'}" if verdict.comparison else ""
+    told = {(check.metric, check.slice) for check in (*verdict.failing, *verdict.flagged)[:SHOWN]}
     return Group(
-        headline_view(verdict),
         _line(f"run {verdict.run_id or 'unnamed'}{against}, exit code {verdict.exit_code}", "dim"),
         *_checks("did not pass", verdict.failing),
         *_checks("passed, and worth a look", verdict.flagged),
-        *(_compared(verdict.comparison) if verdict.comparison else ()),
+        *(_compared(verdict.comparison, told=told, rows=FEW) if verdict.comparison else ()),
         *(_line(f"! {note}", "yellow") for note in verdict.notes),
     )
 
@@ -70,6 +80,7 @@ def comparison_view(comparison: Comparison, *, flips: int = SHOWN) -> Renderable
     return Group(
         *(_line(text, f"bold {_COLOURS.get(text.partition(':')[0], '')}") for text in headlines(comparison)),
         _line(f"{base} → {run}: {times(comparison.n_common, 'sample')} in common", "dim"),
+        *([_line(f"! {by_hand(comparison.overridden)}", "yellow")] if comparison.overridden else ()),
         *_compared(comparison),
         *_keys(comparison),
         *_flips(comparison, flips),
@@ -83,13 +94,17 @@ def _checks(title: str, checks: Sequence[Check]) -> Iterator[RenderableType]:
         yield _line(f"{check.verdict}  {check.title}", _COLOURS[check.verdict])
         parts = [f"found {check.found_text}"] if check.found_text else []
         parts += [f"wanted {check.wanted_text}"] if check.wanted_text else []
-        told = ", ".join([*parts, f"n = {check.n}"])
-        yield Padding(Group(_line(told), _line(check.reason, "dim")), (0, 0, 0, 2))
-    yield from _rest(checks)
+        found = [] if check.name == "regression" else [_line(", ".join([*parts, f"n = {check.n}"]))]
+        yield Padding(Group(*found, _line(check.reason, "dim")), (0, 0, 0, 2))
+    yield from _rest(checks, SHOWN)
 
 
-def _compared(comparison: Comparison) -> Iterator[RenderableType]:
+def _compared(
+    comparison: Comparison, *, told: Container[tuple[str, str]] = (), rows: int = SHOWN
+) -> Iterator[RenderableType]:
+    """What changed; slices whose check is `told` already are left out, and so many of the others shown."""
     whole = overall_changes(comparison)
+    slices = [change for change in moved_slices(comparison) if _place(change) not in told]
     still = [change.metric for change in whole if change.verdict == "same"]
     restless = [change.metric for change in whole if noise(change)]
     moved = [change for change in whole if change.metric not in {*still, *restless}]
@@ -98,7 +113,7 @@ def _compared(comparison: Comparison) -> Iterator[RenderableType]:
         yield _line(f"no case moved in {_some(still)}", "dim")
     if restless:
         yield _line(f"moved no more than chance may: {_some(restless)}", "dim")
-    yield from _changes("slices that moved", comparison, moved_slices(comparison), rows=SHOWN)
+    yield from _changes("slices that moved", comparison, slices, rows=rows)
     if whole:
         yield _line(yardstick(comparison), "dim")
 
@@ -114,7 +129,12 @@ def _changes(
         row = change_row(change, comparison)
         yield _line(f"{row.verdict}  {row.name}", _COLOURS.get(row.verdict, ""))
         yield Padding(_line(_numbers(row, comparison), "dim"), (0, 0, 0, 2))
-    yield from _rest(changes) if rows else ()
+    yield from _rest(changes, rows) if rows else ()
+
+
+def _place(change: Change) -> tuple[str, str]:
+    """The metric and slice of a slice's change, as its check has them."""
+    return change.metric, f"{change.dimension}={change.slice}"
 
 
 def _numbers(row: ChangeRow, comparison: Comparison) -> str:
@@ -170,9 +190,9 @@ def _cut(text: str) -> str:
     return text if len(text) <= ANSWER else f"{text[:ANSWER]}…"
 
 
-def _rest(items: Sequence[object]) -> Iterator[RenderableType]:
-    if len(items) > SHOWN:
-        yield _line(f"and {len(items) - SHOWN} more; --json has them all", "dim")
+def _rest(items: Sequence[object], shown: int) -> Iterator[RenderableType]:
+    if len(items) > shown:
+        yield _line(f"and {len(items) - shown} more; `evalkit gate --json` and `diff` have them all", "dim")
 
 
 def _line(text: str, style: str = "") -> Text:

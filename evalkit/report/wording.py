@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 
 from evalkit.report.snapshot import MetricFacts
 
-__all__ = ["difference", "number", "percentage", "probability", "span_of", "times"]
+__all__ = ["by_hand", "difference", "number", "percentage", "probability", "span_of", "times"]
 
 NOTHING = "–"
 _TINY = 0.0001
@@ -63,6 +64,12 @@ def probability(value: float | None) -> str:
     if value is None:
         return NOTHING
     return "< 0.0001" if value < _TINY else _short(value)
+
+
+def by_hand(overridden: Mapping[str, int]) -> str:
+    """How many scores people set, by metric: `set by hand, not measured: 2 scores of intent_top1`."""
+    told = ", ".join(f"{times(n, 'score')} of {metric}" for metric, n in overridden.items())
+    return f"set by hand, not measured: {told}"
 
 
 def times(n: int, noun: str) -> str:

@@ -318,3 +318,63 @@ def test_an_incomplete_run_is_not_accepted(place: Path, evalkit: Evalkit) -> Non
     done = evalkit("baseline", "accept", "run6")
     assert done.returncode == 3
     assert not (place / "eval_sets").exists()
+
+
+def by_hand(place: Path, cells: dict[str, str]) -> str:
+    """A table in which somebody set scores of `intent_top1`."""
+    lines = ["sample_id,intent_top1_manual", *(f"{key},{cell}" for key, cell in cells.items())]
+    path = place / "hand.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(("command", "code"), [("gate", 0), ("diff", 0)])
+def test_scores_set_by_hand_count_and_are_told(
+    evalkit: Evalkit, place: Path, command: str, code: int
+) -> None:
+    """Six flips are a regression; somebody looked, and found three of them right."""
+    table = by_hand(place, {"q0": "1", "q1": "1", "q2": "true"})
+    words = {
+        "gate": ["gate", "run3", "--baseline", "run1", "--regression", "intent_top1=0.15"],
+        "diff": ["diff", "run1", "run3", "--metric", "intent_top1"],
+    }[command]
+    done = evalkit(*words, "--manual", table)
+    assert done.returncode == code, done.stdout
+    assert "set by hand, not measured: 3 scores of intent_top1" in done.stdout
+    told = json.loads(evalkit(*words, "--manual", table, "--json").stdout)
+    comparison = told["comparison"] if command == "gate" else told
+    assert comparison["overridden"] == {"intent_top1": 3}
+    assert [change["worse"] for change in comparison["changes"] if change["dimension"] == "overall"] == [3]
+
+
+@pytest.mark.parametrize("words", [("worst", "run3"), ("fix", "run3")])
+def test_worst_and_fix_count_scores_set_by_hand(
+    evalkit: Evalkit, place: Path, words: tuple[str, ...]
+) -> None:
+    table = by_hand(place, {f"q{n}": "1" for n in range(6)})
+    done = evalkit(*words, "--manual", table)
+    assert done.returncode == 0, done.stderr
+    assert "set by hand, not measured: 6 scores of intent_top1" in done.stderr
+    assert "100.0%" in done.stdout or "100%" in done.stdout
+
+
+def test_what_was_drawn_is_told_with_its_seed(evalkit: Evalkit) -> None:
+    """Anybody can draw the same again: in the JSON of both commands."""
+    drawn = {"confidence": 0.95, "draws": 10_000, "seed": 20_260_826, "cluster": "sample_id"}
+    assert json.loads(evalkit("diff", "run1", "run3", "--json").stdout)["drawn"] == drawn
+    words = ("gate", "run3", "--baseline", "run1", "--regression", "intent_top1", "--json")
+    assert json.loads(evalkit(*words).stdout)["comparison"]["drawn"] == drawn
+    clustered = json.loads(evalkit(*words, "--cluster", "intent_l2").stdout)
+    assert clustered["comparison"]["drawn"] == drawn | {"cluster": "intent_l2"}
+    assert clustered["verdict"] == "CANNOT DECIDE"
+
+
+def test_diff_slices_by_any_field(evalkit: Evalkit) -> None:
+    told = json.loads(evalkit("diff", "run1", "run3", "--by", "answer_status", "--json").stdout)
+    assert {(c["dimension"], c["slice"]) for c in told["changes"]} == {
+        ("overall", ""),
+        ("answer_status", "ok"),
+    }
+    done = evalkit("diff", "run1", "run3", "--by", "colour")
+    assert done.returncode == 2
+    assert "colour" in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binomtest, false_discovery_control, fisher_exact
@@ -12,6 +13,7 @@ from evalkit.contracts import EvalRecord
 from evalkit.errors import UnknownName, UsageError
 from evalkit.report.digest import Digest
 from evalkit.report.directions import ranked_directions
+from evalkit.report.excess import Excess, excess
 from evalkit.report.fix_first import fix_first
 from evalkit.report.intent_tree import TreeRow, intent_tree
 from evalkit.report.parquet import encoded
@@ -55,6 +57,10 @@ def test_every_number_is_had_again_from_the_samples(make_digest) -> None:
         assert (row.gain.low, row.gain.high) == pytest.approx((interval.low * m / n, interval.high * m / n))
         assert (row.n_counted, row.errors, row.mean) == (m, k, (m - k) / m)
         assert (row.p, row.q) == pytest.approx((p[row.label], q[row.label]))
+        error = samples.intent_top1.std(ddof=0) * (1 / m + 1 / (n - m)) ** 0.5
+        above = k / m - (errors - k) / (n - m)
+        assert row.excess.sigmas == pytest.approx(above / error)
+        assert row.excess.points == pytest.approx(max(0, above - 3 * error) * m / n)
 
 
 def test_recoverable_points_add_up_to_what_is_missing(make_digest, rich_run: list[EvalRecord]) -> None:
@@ -64,10 +70,48 @@ def test_recoverable_points_add_up_to_what_is_missing(make_digest, rich_run: lis
     assert sum(row.gain.value for row in tree.tops) == pytest.approx(1 - tree.mean)
 
 
-def test_rows_stand_by_the_lower_bound_of_what_they_win(make_digest, rich_run: list[EvalRecord]) -> None:
+def test_rows_as_good_as_the_rest_stand_by_the_lower_bound_of_what_they_win(
+    make_digest, rich_run: list[EvalRecord]
+) -> None:
     tree = intent_tree(make_digest(rich_run), metric="intent_top1")
-    lows = [row.gain.low or 0 for row in tree.leaves]
+    lows = [row.gain.low or 0 for row in tree.leaves if (row.excess.sigmas or 0) < 2]
     assert lows == sorted(lows, reverse=True)
+    assert lows
+
+
+def test_a_small_broken_row_stands_before_a_large_one_that_is_as_good_as_any(make_digest) -> None:
+    """3 of 3 wrong against 6 of 60 where all others err 1 in 10: the large one has more to win, and nothing wrong."""
+    others = {f"B{n}": (2, 20) for n in range(10)}
+    tree = intent_tree(make_digest(spread({"A1": (3, 3), "A2": (6, 60), **others})), metric="intent_top1")
+    small, large = (row for row in tree.leaves if row.label.startswith("A"))
+    assert (small.label, large.label) == ("A1", "A2")
+    assert (small.gain.low or 0) < (large.gain.low or 0)
+    assert small.excess.points > 0
+    assert large.excess.points == 0
+
+
+def test_of_two_broken_rows_the_one_with_more_beyond_chance_stands_first(make_digest) -> None:
+    """40 of 200 wrong where others err 1 in 20: less sure than 6 of 6, and far more to win."""
+    others = {f"B{n}": (1, 20) for n in range(20)}
+    tree = intent_tree(make_digest(spread({"A1": (6, 6), "A2": (40, 200), **others})), metric="intent_top1")
+    assert [row.label for row in tree.leaves[:2]] == ["A2", "A1"]
+    assert (tree.leaves[0].excess.sigmas or 0) < (tree.leaves[1].excess.sigmas or 0)
+
+
+@pytest.mark.parametrize(
+    ("part", "rest", "found"),
+    [
+        ([], [1.0], Excess(0.0, None)),
+        ([1.0], [], Excess(0.0, None)),
+        ([0.0] * 3, [0.0] * 4, Excess(0.0, 0.0)),
+        ([0.5] * 3, [0.5] * 4, Excess(0.0, 0.0)),
+        ([0.0] * 5, [1.0] * 5, Excess(0.0, -1 / (0.5 * 0.4**0.5))),
+    ],
+    ids=["nobody", "no rest", "no losses", "all alike", "better"],
+)
+def test_excess_by_hand(part: list[float], rest: list[float], found: Excess) -> None:
+    seen = excess(np.array(part), np.array(rest), share=0.5)
+    assert seen == pytest.approx(found) if found.sigmas else seen == found
 
 
 def test_one_of_two_stands_below_forty_of_a_hundred(make_digest) -> None:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from evalkit.contracts import EvalRecord, Manifest, MetricResult
 from evalkit.errors import BadData, UsageError
 from evalkit.records import Records
-from evalkit.report.snapshot import TEXTS, Snapshot, from_json, snapshot, to_json
+from evalkit.report.snapshot import TEXTS, Snapshot, snapshot
+from evalkit.report.snapshot_json import from_json, to_json
 from evalkit.slices import slice_mean
 
 SHA = "0123456789abcdef" * 4

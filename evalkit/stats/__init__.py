@@ -1,0 +1,39 @@
+"""How sure a number is, and whether two numbers differ. Pure functions of counts and arrays.
+
+Nothing in, null out: an interval of nothing is NaN, a test of nothing decides nothing. Whatever is drawn
+is drawn from a generator with a stated seed, so the same data give the same bytes on any machine.
+"""
+
+from evalkit.stats.differences import FLIP_DRAWS, mcnemar, sign_flip
+from evalkit.stats.drawing import SEED as SEED
+from evalkit.stats.families import benjamini_hochberg, holm
+from evalkit.stats.intervals import (
+    CONFIDENCE,
+    DRAWS,
+    MANY_CLUSTERS,
+    Interval,
+    bootstrap,
+    mean_interval,
+    wilson,
+)
+from evalkit.stats.repeats import nearest_rank, pass_at_k, pass_hat_k
+from evalkit.stats.student import t_quantile
+
+__all__ = [
+    "CONFIDENCE",
+    "DRAWS",
+    "FLIP_DRAWS",
+    "MANY_CLUSTERS",
+    "Interval",
+    "benjamini_hochberg",
+    "bootstrap",
+    "holm",
+    "mcnemar",
+    "mean_interval",
+    "nearest_rank",
+    "pass_at_k",
+    "pass_hat_k",
+    "sign_flip",
+    "t_quantile",
+    "wilson",
+]
