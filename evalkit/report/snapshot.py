@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,7 +55,26 @@ _GOLD = (
     "expectation",
     "messages",
 )
-_gold = attrgetter(*_GOLD)
+_LABELS = ("intent_l1", "intent_l2", "intent_pred")
+_DEEP = (
+    "required_slots",
+    "required_steps",
+    "expected_tools",
+    "rules",
+    "expectation",
+    "expected_turns",
+    "asked_at",
+    "rule_pass_threshold",
+)
+"""The fields of a case that a column says too little of."""
+
+
+def _default(name: str) -> Any:
+    return Case.model_fields[name].get_default(call_default_factory=True)
+
+
+_PLAIN = {name: _default(name) for name in Case.model_fields if name in _CONTENT and name not in _DEEP}
+"""The other fields of a case, and what they are when left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,28 +171,54 @@ def _scores(records: Records, result: MetricResult) -> NDArray[np.float64]:
 
 def _texts(records: Records) -> dict[str, list[str | None]]:
     """The columns of TEXTS in the order of the records; empty labels are none."""
-    rows = [
-        (
-            record.sample_id,
-            record.intent_l1 or None,
-            record.intent_l2 or None,
-            record.intent_pred or None,
-            "\n".join(record.user_turns),
-            record.response,
-            record.answer_status,
-            record.evidence_status,
-            _case_sha(record),
-            ",".join(name for name, gold in zip(_GOLD, _gold(record), strict=True) if gold),
+    labels = {name: [text or None for text in records.column(name)] for name in _LABELS}
+    plain = {
+        name: records.column(name) for name in ("sample_id", "response", "answer_status", "evidence_status")
+    }
+    turns = zip(records.column("messages"), records.column("query"), strict=True)
+    told: dict[str, list[str | None]] = {
+        **labels,
+        **plain,
+        "query": ["\n".join(messages or (query,)) for messages, query in turns],
+        "case_sha": _case_shas(records),
+        "gold": _golds(records),
+    }
+    return {name: told[name] for name in TEXTS}
+
+
+def _golds(records: Records) -> list[str | None]:
+    """The kinds of label that each case has, by name."""
+    has = [records.numbers(name) == 1 if name == "needs_retrieval" else records.given(name) for name in _GOLD]
+    kinds, places = np.unique(np.array(has), axis=1, return_inverse=True)
+    names = [",".join(name for name, given in zip(_GOLD, kind, strict=True) if given) for kind in kinds.T]
+    return [names[place] for place in places.reshape(-1).tolist()]
+
+
+def _case_shas(records: Records) -> list[str | None]:
+    """The hash of what each case says but its id; defaults do not count, so that new fields do no harm."""
+    deep = np.logical_or.reduce(
+        [records.told(name) if _default(name) is None else records.given(name) for name in _DEEP]
+    )
+    columns = [(name, default, records.column(name)) for name, default in _PLAIN.items()]
+    return [
+        _case_sha(records[row])
+        if is_deep
+        else _sha(
+            {name: values[row] for name, default, values in columns if not _is_same(values[row], default)}
         )
-        for record in records
+        for row, is_deep in enumerate(deep.tolist())
     ]
-    return {name: [row[place] for row in rows] for place, name in enumerate(TEXTS)}
+
+
+def _is_same(value: object, default: object) -> bool:
+    return value == default or (default == () and not value)
+
+
+def _sha(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _case_sha(record: EvalRecord) -> str:
-    """The hash of the fields of the case but its id; defaults do not count, so that new fields do no harm."""
-    try:
-        text = record.model_dump_json(include=_CONTENT, exclude_defaults=True)
-    except ValueError:  # a lone half of a surrogate pair
-        text = json.dumps(record.model_dump(include=_CONTENT, exclude_defaults=True), default=str)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+    """The same of a case with parts that are no columns."""
+    return _sha(record.model_dump(mode="json", include=_CONTENT, exclude_defaults=True))
