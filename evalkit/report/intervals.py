@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evalkit.records import Records
 from evalkit.slices import Scores, Tally, counted_rows
-from evalkit.stats import MANY_CLUSTERS, mean_interval, wilson
+from evalkit.stats import DRAWN_UP_TO, mean_interval, wilson
 from evalkit.stats.drawing import SLACK
 
 __all__ = ["Intervals"]
@@ -42,9 +42,7 @@ class Intervals:
         told = np.zeros(len(sums.labels), dtype=np.bool_)
         if not self._repeats:
             closed = _closed(sums, is_rate=is_rate)
-            told |= (
-                _is_proper(scores) if is_rate else (sums.n_counted > MANY_CLUSTERS) | (sums.deviations == 0)
-            )
+            told |= _is_proper(scores) if is_rate else (sums.n_counted > DRAWN_UP_TO) | (sums.deviations == 0)
             bounds[:, told] = closed[:, told]
         if not told.all():
             self._draw(bounds, scores, ~told, by=by, is_rate=is_rate)

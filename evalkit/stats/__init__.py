@@ -9,8 +9,8 @@ from evalkit.stats.drawing import SEED as SEED
 from evalkit.stats.families import benjamini_hochberg, holm
 from evalkit.stats.intervals import (
     CONFIDENCE,
+    DRAWN_UP_TO,
     DRAWS,
-    MANY_CLUSTERS,
     Interval,
     bootstrap,
     mean_interval,
@@ -21,9 +21,9 @@ from evalkit.stats.student import t_quantile
 
 __all__ = [
     "CONFIDENCE",
+    "DRAWN_UP_TO",
     "DRAWS",
     "FLIP_DRAWS",
-    "MANY_CLUSTERS",
     "Interval",
     "benjamini_hochberg",
     "bootstrap",

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 from evalkit.stats.drawing import SEED, SLACK, Floats
 from evalkit.stats.student import t_quantile
 
-__all__ = ["CONFIDENCE", "DRAWS", "MANY_CLUSTERS", "Interval", "bootstrap", "mean_interval", "wilson"]
+__all__ = ["CONFIDENCE", "DRAWN_UP_TO", "DRAWS", "Interval", "bootstrap", "mean_interval", "wilson"]
 
 CONFIDENCE = 0.95
 DRAWS = 10_000
 _EQUAL_ENOUGH = 16
-MANY_CLUSTERS = 1_000
-"""From more clusters on the normal interval stands in for the drawn one."""
+DRAWN_UP_TO = 1_000
+"""Of more clusters than these the normal interval stands in for the drawn one."""
 
 
 class Interval(NamedTuple):
@@ -71,7 +71,7 @@ def bootstrap(
     drawn = np.stack([np.bincount(index, weights=data), sizes])
     if len(sizes) < 2 or np.ptp(drawn[0] / sizes) <= SLACK:  # noqa: PLR2004
         return Interval(np.array(np.nan), np.array(np.nan))
-    if len(sizes) > MANY_CLUSTERS:
+    if len(sizes) > DRAWN_UP_TO:
         return _normal(drawn, confidence)
     means = _resampled_means(drawn, draws, np.random.default_rng(seed))
     tail = _expanded_tail(len(sizes), confidence)
