@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import httpx
 
-from evalkit.net.connection import Connection
+from evalkit.net.connection import Connection, Wakes
 from evalkit.net.http1 import Head, ResponseReader, request_bytes
 from evalkit.net.stamps import Stamped, Stamps
 
@@ -50,6 +50,7 @@ class DirectTransport(httpx.AsyncBaseTransport):
         self._max_resting = max_resting
         self._tls = tls
         self._buffer = memoryview(bytearray(_READ_BYTES))
+        self._wakes = Wakes()
         self._context: ssl.SSLContext | None = None
         self._resting: defaultdict[_Origin, list[Connection]] = defaultdict(list)
         self._busy: set[Connection] = set()
@@ -118,7 +119,7 @@ class DirectTransport(httpx.AsyncBaseTransport):
         secure = origin.scheme == "https"
         try:
             _, connection = await asyncio.get_running_loop().create_connection(
-                partial(Connection, self._buffer),
+                partial(Connection, self._buffer, self._wakes),
                 origin.host,
                 origin.port,
                 ssl=self._tls_context() if secure else None,
@@ -188,12 +189,14 @@ class _Body(httpx.AsyncByteStream):
             self._error = error
 
     def _take(self, data: bytes, at: float) -> None:
-        reader, stamps, pieces = self._reader, self._stamps, list[bytes]()
+        reader, stamps = self._reader, self._stamps
+        pieces: list[bytes] = []
         stamps.arrived_at = at
         try:
             reader.feed(data, pieces)
         finally:
-            self._ready += [Stamped(piece, at) for piece in pieces]
+            for piece in pieces:
+                self._ready.append(Stamped(piece, at))
         if stamps.headers_at is None and reader.head is not None:
             stamps.headers_at = at
         if reader.done:
