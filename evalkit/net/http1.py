@@ -49,15 +49,15 @@ def request_bytes(request: httpx.Request, body: bytes) -> bytes:
 
 
 def _framed(headers: httpx.Headers, body: bytes) -> bytes:
-    """The end of the head and the body, as long as the headers say that it is."""
+    """The body, as long as the headers say that it is."""
     length, encoding = headers.get("content-length"), headers.get("transfer-encoding")
     if encoding is not None:
         if encoding.lower() != "chunked" or length is not None:
             raise httpx.LocalProtocolError("the body's length is told in two ways, or in none that is known")
-        return b"\r\n" + (b"%x\r\n%b\r\n" % (len(body), body) if body else b"") + b"0\r\n\r\n"
+        return (b"%x\r\n%b\r\n" % (len(body), body) if body else b"") + b"0\r\n\r\n"
     if (length or "0") != str(len(body)):
         raise httpx.LocalProtocolError("the body is not as long as its header says")
-    return b"\r\n" + body
+    return body
 
 
 class Head(NamedTuple):
