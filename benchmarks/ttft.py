@@ -200,7 +200,9 @@ def best(found: list[dict[str, Any]]) -> dict[str, Any]:
 
 def main(clients: list[str], streams: list[int], repeats: int) -> None:
     print(f"best of {repeats}; load before {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
-    print("streams  client         n    TTFT error ms p50      p99  (worst p99)   CPU µs a case  × raw   % of ideal")
+    print(
+        "streams  client         n    TTFT error ms p50      p99  (worst p99)   CPU µs a case  × raw   % of ideal"
+    )
     for count in streams:
         legs: dict[str, list[dict[str, Any]]] = {client: [] for client in clients}
         with replica(FIRST_MS, GAP_MS, EVENTS) as url:

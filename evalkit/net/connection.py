@@ -131,12 +131,8 @@ class Connection(asyncio.BufferedProtocol):
         """Whether a request may be sent: it rested no longer than that, and the server has not ended it meanwhile."""
         return time.perf_counter() - self.idle_at < within_s and self._silent() and not self._readable()
 
-    def close(self) -> None:
-        """End it in good order."""
-        self._transport.close()
-
     def abort(self) -> None:
-        """Break it off, whatever is under way."""
+        """End it, whatever is under way."""
         self._transport.abort()
 
     def _silent(self) -> bool:

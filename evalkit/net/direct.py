@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import itertools
 import ssl
 import time
 from collections import defaultdict
@@ -83,34 +84,29 @@ class DirectTransport(httpx.AsyncBaseTransport):
         )
 
     async def aclose(self) -> None:
-        """Close what rests and break off what is under way."""
-        for connection in [*self._busy]:
+        """End every connection, whatever is under way."""
+        for connection in [*self._busy, *itertools.chain(*self._resting.values())]:
             connection.abort()
-        for connections in self._resting.values():
-            for connection in connections:
-                connection.close()
         self._busy.clear()
         self._resting.clear()
         await asyncio.sleep(0)  # the loop closes sockets in its next turn
 
     def _rested(self, origin: _Origin) -> Connection | None:
-        """The connection that rested shortest, if it still serves; those that do not are closed."""
+        """The connection that rested shortest, if it still serves; those that do not are ended."""
         resting = self._resting[origin]
         while resting:
             connection = resting.pop()
             if connection.fresh(within_s=_REST_S):
                 return connection
-            connection.close()
+            connection.abort()
         return None
 
     def _release(self, origin: _Origin, connection: Connection, reader: ResponseReader) -> None:
-        """Let the connection rest after a whole response, if it may and there is room; else end it."""
+        """Let the connection rest after a whole response, if there is room; else end it."""
         self._busy.discard(connection)
         room = sum(map(len, self._resting.values())) < self._max_resting
         if reader.reusable and room and connection.rest():
             self._resting[origin].append(connection)
-        elif reader.done:
-            connection.close()
         else:
             connection.abort()
 

@@ -48,7 +48,9 @@ async def chunks(response: httpx.Response, *, max_bytes: int = 16 << 20) -> Asyn
     async for piece in body.stamped():
         data = inflated.feed(piece.data, left + 1)
         left -= len(data)
-        yield piece if data is piece.data and left >= 0 else Stamped(data[: left + len(data)], piece.arrived_at)
+        yield (
+            piece if data is piece.data and left >= 0 else Stamped(data[: left + len(data)], piece.arrived_at)
+        )
         if left < 0:
             raise WireError(
                 "too_large", f"the response has more than {max_bytes} bytes; the rest was not read."
