@@ -14,7 +14,8 @@ from evalkit.errors import Incomplete, UsageError
 
 if TYPE_CHECKING:
     from evalkit.contracts import Case, EvalRecord, Manifest
-    from evalkit.runner import Plan
+    from evalkit.registry import Spec
+    from evalkit.runner import Apart, Plan
 
 __all__ = ["ask_all", "asking_options", "check_answers", "run"]
 
@@ -33,6 +34,11 @@ asking_options = each(
     _LIST("--run-id", metavar="NAME", help="Name of the run; made up so that runs sort by time without it."),
     _LIST("--concurrency", "-c", type=int, default=8, show_default=True, help="Cases in flight at once."),
     _LIST("--rate", type=float, help="Start this many cases a second, whatever the others do (open loop)."),
+    _LIST(
+        "--workers",
+        type=click.IntRange(1),
+        help="Processes that ask; by itself one for every 256 cases in flight, for targets behind HTTP.",
+    ),
     _LIST("--repeat", type=int, default=1, show_default=True, help="Ask every case this often."),
     _LIST("--start", type=int, default=0, show_default=True, help="Leave out the first cases."),
     _LIST("--limit", type=int, help="Ask at most this many cases."),
@@ -90,6 +96,7 @@ def ask_all(  # noqa: PLR0913 - one parameter an option
     limit: int | None,
     keep: tuple[str, ...],
     concurrency: int,
+    workers: int | None,
     by: Sequence[str] = (),
     **plan: Any,
 ) -> Manifest:
@@ -122,12 +129,31 @@ def ask_all(  # noqa: PLR0913 - one parameter an option
         concurrency=concurrency,
         **plan,
     )
-    manifest = _watched(chosen, bound, promised)
+    manifest = _watched(chosen, _crew(bound, spec, workers, concurrency), promised)
     _complete(manifest)
     return manifest
 
 
-def _watched(cases: Sequence[Case], target: Callable[..., Any], plan: Plan) -> Manifest:
+def _crew(
+    bound: Callable[..., Any], spec: Spec, workers: int | None, concurrency: int
+) -> Callable[..., Any] | Apart:
+    """The target for this process, or for as many as were asked for or are needed."""
+    import os  # noqa: PLC0415 - only a run asks
+
+    from evalkit.runner import STREAMS_A_WORKER, Apart  # noqa: PLC0415 - heavy imports wait for the command
+
+    needed = min(-(-concurrency // STREAMS_A_WORKER), os.cpu_count() or 1)
+    if not getattr(getattr(bound, "func", bound), "apart", False):
+        if (workers or 1) > 1:
+            raise UsageError(
+                f"--workers: found {workers}, wanted 1: the target {spec.type} lives in one process."
+            )
+        return bound
+    number = needed if workers is None else workers
+    return bound if number == 1 else Apart(spec, min(number, concurrency))
+
+
+def _watched(cases: Sequence[Case], target: Callable[..., Any] | Apart, plan: Plan) -> Manifest:
     """The run of the cases, with a bar for whoever watches."""
     import asyncio  # noqa: PLC0415 - heavy imports wait for the command
 

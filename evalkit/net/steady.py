@@ -16,7 +16,6 @@ def steady() -> Iterator[None]:
     A full collection looks at every object of every library that is loaded, and holds the event loop for tens of
     milliseconds while it does.
     """
-    gc.collect()
     gc.freeze()
     try:
         yield

@@ -95,6 +95,8 @@ _KNOWN = (
     "cases",
     "planned",
     "recorded",
+    "client_saturated",
+    "client_delays",
 )
 
 

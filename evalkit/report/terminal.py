@@ -19,7 +19,7 @@ from evalkit.report.digest import Channel, Digest
 from evalkit.report.figures import NOTHING, Figure, milliseconds, percent, share
 from evalkit.report.fix_first import fix_first
 from evalkit.report.fixing_text import first_view
-from evalkit.report.notes import notes
+from evalkit.report.notes import SATURATED, notes
 from evalkit.report.reasons import Reason
 from evalkit.report.rich_tables import cell, table
 from evalkit.report.sample import Section, layout
@@ -30,7 +30,13 @@ from evalkit.report.worst import Direction, WorstRow
 __all__ = ["sample_view", "summary_view", "worst_view"]
 
 WORST, BAR, PAGE = 5, 16, "report.html"
-_TIMES = {"ttft_ms": "first text", "total_ms": "whole answer"}
+_TIMES = {
+    "ttft_ms": "first text",
+    "ttft_from_schedule_ms": "… from when due",
+    "total_ms": "whole answer",
+    "total_from_schedule_ms": "… from when due",
+}
+"""The latencies that the summary shows, in this order."""
 
 
 def summary_view(digest: Digest, *, files: Mapping[str, Path]) -> RenderableType:
@@ -106,12 +112,15 @@ def _bar(figure: Figure) -> Text:
 
 def _facts(digest: Digest) -> RenderableType:
     grid = _grid()
-    for row in digest.tables.latency.to_pylist():
-        if row["name"] in _TIMES and row["n_counted"] + row["n_censored"]:
+    found = {row["name"]: row for row in digest.tables.latency.to_pylist()}
+    for row in [found[name] for name in _TIMES if name in found]:
+        if row["n_counted"] + row["n_censored"]:
             parts = [f"{name} {milliseconds(row[name], cut=row['censored_at'])}" for name in ("p50", "p95")]
             parts.append(f"counted {share(row['n_counted'], row['n_total'])}")
             parts += [f"{row['n_censored']} cut off"] if row["n_censored"] else []
             grid.add_row(Text(_TIMES[row["name"]]), Text(" · ".join(parts)))
+    if digest.run.manifest and digest.run.manifest.client_saturated:
+        grid.add_row(Text("client"), Text(SATURATED))
     for channel in digest.channels:
         grid.add_row(Text(f"{channel.name} channel"), cell(_told(channel)))
     return grid

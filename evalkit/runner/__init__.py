@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 
 from evalkit import runs, writing
 from evalkit.contracts import Case, EvalRecord, Manifest
-from evalkit.kinds import Ask
-from evalkit.runner.asking import AnyTarget, late, observed, opened, written
+from evalkit.runner.asking import AnyTarget
+from evalkit.runner.crew import STREAMS_A_WORKER, Apart, Crew, gathered
 from evalkit.runner.ledger import Ledger
 from evalkit.runner.plan import Plan, Sample, check_descriptors, planned, promised
 from evalkit.runner.schedule import Work, interruptible, work_off
 from evalkit.runner.selection import select
 
-__all__ = ["Plan", "run", "select"]
+__all__ = ["STREAMS_A_WORKER", "Apart", "Plan", "run", "select"]
 
 
 async def run(
     cases: Sequence[Case],
-    target: AnyTarget,
+    target: AnyTarget | Apart,
     plan: Plan | None = None,
     *,
     on_start: Callable[[Manifest], None] | None = None,
@@ -28,7 +27,7 @@ async def run(
     """Ask the target every case and leave `<run_id>.jsonl` and `<run_id>.meta.json`; its manifest at the end.
 
     `target` is a bound target that is opened for the run, an async function of a case, or a plain one
-    (asked in threads that the process does not wait for). What a target raises is the error of that sample's
+    (asked in threads that the process does not wait for), or `Apart`: asked by processes of their own. What a target raises is the error of that sample's
     record; the run goes on. Records are in order of completion, each on file before `on_record` hears of
     it; they survive the death of the process. `on_start` gets the manifest once all is open: `planned`
     samples in all, `recorded` of them on file already.
@@ -44,13 +43,18 @@ async def run(
     run_id = runs.new_id() if plan.run_id is None else plan.run_id
     files = runs.files(run_id, writing.folder(plan.runs_dir))
     with writing.lock(files.lock):
-        ledger = _ledger(files, promised(run_id, cases, plan), samples, resume=plan.resume)
+        workers = target.workers if isinstance(target, Apart) else 1
+        promise = promised(run_id, cases, plan, workers=workers)
+        ledger = _ledger(files, promise, samples, resume=plan.resume)
         left = ledger.left(samples, retry_errors=plan.retry_errors)
-        async with opened(target) as ask:
+        async with gathered(target, run_id=run_id, concurrency=plan.concurrency) as crew:
             with interruptible(plan.grace_s) as stop, ledger.opened() as manifest:
                 if on_start:
                     on_start(manifest)
-                await work_off(left, _work(ask, ledger, on_record), plan=plan, stop=stop)
+                try:
+                    await work_off(left, _work(crew, ledger, on_record), plan=plan, stop=stop)
+                finally:
+                    ledger.check(await crew.finished())
     return ledger.manifest
 
 
@@ -61,14 +65,11 @@ def _ledger(files: runs.RunFiles, manifest: Manifest, samples: Sequence[Sample],
     return Ledger.new(files, manifest)
 
 
-def _work(ask: Ask, ledger: Ledger, on_record: Callable[[EvalRecord], None] | None) -> Work:
+def _work(crew: Crew, ledger: Ledger, on_record: Callable[[EvalRecord], None] | None) -> Work:
     """What is done with each sample: ask, put on file, tell."""
 
-    async def work(sample: Sample, lag_ms: float | None) -> None:
-        started_at = datetime.now(UTC)
-        seen = await observed(sample.case, ask)
-        seen = seen if lag_ms is None else late(seen, lag_ms)
-        record, line = written(sample, seen, run_id=ledger.manifest.run_id, started_at=started_at)
+    async def work(sample: Sample, due: float | None) -> None:
+        record, line = await crew.put(sample, due)
         ledger.add(record, line)
         if on_record:
             on_record(record)

@@ -89,8 +89,9 @@ def planned(cases: Sequence[Case], repeat: int) -> list[Sample]:
     return samples
 
 
-def promised(run_id: str, cases: Sequence[Case], plan: Plan) -> Manifest:
-    """The manifest of a run that is about to start."""
+def promised(run_id: str, cases: Sequence[Case], plan: Plan, *, workers: int = 1) -> Manifest:
+    """The manifest of a run that is about to start; several `workers` are told of."""
+    settings = {"repeat": plan.repeat, "concurrency": plan.concurrency, "rate": plan.rate}
     return Manifest(
         run_id=run_id,
         eval_set=plan.eval_set,
@@ -103,7 +104,7 @@ def promised(run_id: str, cases: Sequence[Case], plan: Plan) -> Manifest:
         cases=len(cases) if plan.eval_set_cases is None else plan.eval_set_cases,
         planned=len(cases) * plan.repeat,
         selection=dict(plan.selection),
-        settings={"repeat": plan.repeat, "concurrency": plan.concurrency, "rate": plan.rate},
+        settings=settings | ({"workers": workers} if workers > 1 else {}),
     )
 
 

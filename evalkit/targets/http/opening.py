@@ -46,6 +46,7 @@ _TYPES: dict[str, Any] = {
 def target(name: str, spec: TargetSpec) -> Callable[..., AbstractAsyncContextManager[Ask]]:
     """The target of that description: called with its parameters, an async context manager that yields `Ask`.
 
+    It has nothing to share but the service behind it, so several processes may open it (`apart`).
     Opening it raises UsageError where a parameter or a key does not hold.
     """
 
@@ -73,6 +74,7 @@ def target(name: str, spec: TargetSpec) -> Callable[..., AbstractAsyncContextMan
 
     parameters = {each.name: each for each in _signature(spec)}
     opened.settle = settle  # type: ignore[attr-defined]
+    opened.apart = True  # type: ignore[attr-defined]
     opened.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
     opened.__name__ = opened.__qualname__ = name
     opened.__doc__ = spec.about
