@@ -8,10 +8,9 @@ from evalkit.metrics.intent import near_misses, unknown_parents
 from evalkit.records import Records
 from evalkit.report.digest import Digest
 
-__all__ = ["SATURATED", "notes"]
+__all__ = ["notes"]
 
 SHOWN = 3
-SATURATED = "was too busy to trust these times: lower --concurrency, or raise --workers"
 
 
 def notes(digest: Digest) -> list[str]:
@@ -30,8 +29,10 @@ def _state(digest: Digest) -> Iterator[str]:
         yield f"The run is not complete: {n} of {manifest.planned} samples are there."
     if manifest and manifest.client_saturated:
         p99 = manifest.client_delays.p99_ms if manifest.client_delays else None
-        late = "" if p99 is None else f" (it read 1 of 100 beats more than {p99:.0f} ms late)"
-        yield f"The client {SATURATED}{late}."
+        yield (
+            f"The client was too busy to trust its times (1 of 100 beats was read {p99 or 0:.0f} ms late or later): "
+            "lower --concurrency, or raise --workers."
+        )
     if digest.failures.unjudged:
         yield (
             f"{digest.failures.unjudged} samples have nothing to hold them against, or rules that are undecided: "

@@ -19,7 +19,7 @@ from evalkit.report.digest import Channel, Digest
 from evalkit.report.figures import NOTHING, Figure, milliseconds, percent, share
 from evalkit.report.fix_first import fix_first
 from evalkit.report.fixing_text import first_view
-from evalkit.report.notes import SATURATED, notes
+from evalkit.report.notes import notes
 from evalkit.report.reasons import Reason
 from evalkit.report.rich_tables import cell, table
 from evalkit.report.sample import Section, layout
@@ -119,8 +119,6 @@ def _facts(digest: Digest) -> RenderableType:
             parts.append(f"counted {share(row['n_counted'], row['n_total'])}")
             parts += [f"{row['n_censored']} cut off"] if row["n_censored"] else []
             grid.add_row(Text(_TIMES[row["name"]]), Text(" · ".join(parts)))
-    if digest.run.manifest and digest.run.manifest.client_saturated:
-        grid.add_row(Text("client"), Text(SATURATED))
     for channel in digest.channels:
         grid.add_row(Text(f"{channel.name} channel"), cell(_told(channel)))
     return grid

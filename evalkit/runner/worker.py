@@ -15,6 +15,7 @@ from typing import Any, Self
 import evalkit
 from evalkit.contracts import EvalRecord
 from evalkit.errors import UsageError
+from evalkit.reading import Line, parse
 from evalkit.runner.pipes import receive, send
 from evalkit.runner.plan import Sample
 
@@ -101,7 +102,10 @@ class Worker:
             line = (await answer).encode()
         finally:
             self._pending.pop(sample.key, None)
-        return EvalRecord.model_validate_json(line), line
+        record = parse(Path("worker"), Line(0, 0, line, ended=True), EvalRecord)
+        if isinstance(record, list):
+            raise TypeError("a worker sent a line that is no record")
+        return record, line
 
     async def finished(self) -> dict[str, Any] | None:
         """Ask no more, and what it tells of its delays; null where it is gone or says nothing."""
