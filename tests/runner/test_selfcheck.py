@@ -31,7 +31,7 @@ def beaten(*delays_ms: float) -> SelfCheck:
 
 def test_quantiles_are_nearest_ranks_within_two_percent() -> None:
     """Golden values: the nearest rank, computed from the sorted list."""
-    maker = random.Random(7)
+    maker = random.Random(7)  # noqa: S311 - test data
     drawn = [maker.expovariate(0.2) + 0.01 for _ in range(1000)]
     delays = Delays()
     for ms in drawn:
@@ -75,7 +75,9 @@ def test_delays_told_to_another_process_are_the_same() -> None:
     ],
 )
 def test_a_client_is_saturated_by_its_p99(
-    delays: list[float], ttfts: list[float], found: bool | None
+    delays: list[float],
+    ttfts: list[float],
+    found: bool | None,  # noqa: FBT001
 ) -> None:
     """Limit: 10 ms, or 5 % of the median time to first text where that is more; 100 beats at least."""
     judged, told = saturated(beaten(*delays), ttfts)
