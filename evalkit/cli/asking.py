@@ -138,18 +138,15 @@ def _crew(
     bound: Callable[..., Any], spec: Spec, workers: int | None, concurrency: int
 ) -> Callable[..., Any] | Apart:
     """The target for this process, or for as many as were asked for or are needed."""
-    import os  # noqa: PLC0415 - only a run asks
+    from evalkit.runner import Apart, workers_for  # noqa: PLC0415 - heavy imports wait for the command
 
-    from evalkit.runner import STREAMS_A_WORKER, Apart  # noqa: PLC0415 - heavy imports wait for the command
-
-    needed = min(-(-concurrency // STREAMS_A_WORKER), os.cpu_count() or 1)
     if not getattr(getattr(bound, "func", bound), "apart", False):
         if (workers or 1) > 1:
             raise UsageError(
                 f"--workers: found {workers}, wanted 1: the target {spec.type} lives in one process."
             )
         return bound
-    number = needed if workers is None else workers
+    number = workers or workers_for(concurrency)
     return bound if number == 1 else Apart(spec, min(number, concurrency))
 
 

@@ -9,6 +9,8 @@ import struct
 import sys
 import time
 
+__all__ = ["BEAT", "beat"]
+
 BEAT = struct.Struct("=d")
 """One beat: seconds of `time.perf_counter`, which all processes of a machine share."""
 

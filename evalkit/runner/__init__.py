@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from evalkit import runs, writing
 from evalkit.contracts import Case, EvalRecord, Manifest
 from evalkit.runner.asking import AnyTarget
-from evalkit.runner.crew import STREAMS_A_WORKER, Apart, Crew, gathered
+from evalkit.runner.crew import Apart, Crew, gathered, workers_for
 from evalkit.runner.ledger import Ledger
 from evalkit.runner.plan import Plan, Sample, check_descriptors, planned, promised
 from evalkit.runner.schedule import Work, interruptible, work_off
 from evalkit.runner.selection import select
 
-__all__ = ["STREAMS_A_WORKER", "Apart", "Plan", "run", "select"]
+__all__ = ["Apart", "Plan", "run", "select", "workers_for"]
 
 
 async def run(

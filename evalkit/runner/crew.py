@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,9 +18,9 @@ from evalkit.runner.plan import Sample
 from evalkit.runner.selfcheck import SelfCheck, self_checked
 from evalkit.runner.worker import Order, Worker, WorkerDied
 
-__all__ = ["STREAMS_A_WORKER", "Apart", "Crew", "gathered"]
+__all__ = ["Apart", "Crew", "gathered", "workers_for"]
 
-STREAMS_A_WORKER = 256
+_STREAMS_A_WORKER = 256
 """Streams that one process stamps within the promise of docs/performance.md."""
 _TRIES = 2
 """Processes that a sample may cost before it is recorded as an error of the client."""
@@ -30,6 +31,11 @@ class Apart(NamedTuple):
 
     spec: Spec
     workers: int
+
+
+def workers_for(concurrency: int) -> int:
+    """The processes that so many cases in flight need, so that each can stamp its own; at most one a core."""
+    return min(-(-concurrency // _STREAMS_A_WORKER), os.cpu_count() or 1)
 
 
 class Crew(Protocol):

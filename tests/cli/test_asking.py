@@ -13,8 +13,11 @@ from typing import Any
 
 import pytest
 
+from evalkit.cli.asking import _crew
 from evalkit.cli.options import settled
+from evalkit.errors import UsageError
 from evalkit.registry import Spec, bind
+from evalkit.runner import Apart
 
 ROOT = Path(__file__).parents[2]
 CASES = "".join(
@@ -179,3 +182,21 @@ def test_a_function_that_hangs_ends_with_the_second_interrupt(place: Path) -> No
         finally:
             child.kill()
     assert on_file(place)[1]["state"] == "interrupted"
+
+
+def test_a_target_that_lives_in_one_process_is_not_shared_out(tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"--workers: found 2, wanted 1: the target demo lives in one process"
+    ):
+        _crew(bind("target", Spec("demo"), concurrency=2), Spec("demo"), 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("workers", "concurrency", "wanted"), [(None, 8, 1), (None, 256, 1), (1, 900, 1), (3, 8, 3), (3, 2, 2)]
+)
+def test_workers_are_as_many_as_asked_for_or_needed(
+    workers: int | None, concurrency: int, wanted: int
+) -> None:
+    spec = Spec("openai", {"model": "m"})
+    crew = _crew(bind("target", spec, concurrency=concurrency), spec, workers, concurrency)
+    assert (crew.workers if isinstance(crew, Apart) else 1) == wanted
