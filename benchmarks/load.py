@@ -47,7 +47,7 @@ def resident_mb(pids: set[int]) -> float:
 
 def family() -> set[int]:
     """The process and the workers it has started."""
-    import psutil
+    import psutil  # noqa: PLC0415
 
     workers = [each for each in psutil.Process().children() if "evalkit.runner.working" in each.cmdline()]
     return {os.getpid(), *(each.pid for each in workers)}
@@ -71,9 +71,9 @@ class Watch:
 
 def asked(count: int, concurrency: int, workers: int) -> None:
     """Run the cases, and print how they ended."""
-    from evalkit.contracts import Case
-    from evalkit.registry import Spec, bind
-    from evalkit.runner import Apart, Plan, run
+    from evalkit.contracts import Case  # noqa: PLC0415
+    from evalkit.registry import Spec, bind  # noqa: PLC0415
+    from evalkit.runner import Apart, Plan, run  # noqa: PLC0415
 
     cases = [Case(sample_id=str(number), query=f"第 {number} 问：耳机能退吗") for number in range(count)]
     spec, watch, plan = Spec("replica"), Watch(count), Plan(run_id="load", concurrency=concurrency)
@@ -96,8 +96,8 @@ def asked(count: int, concurrency: int, workers: int) -> None:
 
 async def cancelled(url: str, count: int) -> None:
     """Cancel so many requests, then ask once more."""
-    from evalkit.net.direct import DirectTransport
-    from evalkit.net.transport import client
+    from evalkit.net.direct import DirectTransport  # noqa: PLC0415
+    from evalkit.net.transport import client  # noqa: PLC0415
 
     async with client(base_url=url, concurrency=100) as http:
         for number in range(count // 100):

@@ -40,9 +40,9 @@ Ask = Callable[[], Awaitable[Seen]]
 
 @asynccontextmanager
 async def ours(url: str, streams: int) -> AsyncIterator[Ask]:
-    from evalkit.net.exchange import stream
-    from evalkit.net.transport import client
-    from evalkit.runner.selfcheck import saturated, self_checked
+    from evalkit.net.exchange import stream  # noqa: PLC0415
+    from evalkit.net.transport import client  # noqa: PLC0415
+    from evalkit.runner.selfcheck import saturated, self_checked  # noqa: PLC0415
 
     async with self_checked() as check, client(base_url=url, concurrency=streams) as http:
 
@@ -59,8 +59,8 @@ async def ours(url: str, streams: int) -> AsyncIterator[Ask]:
 
 @asynccontextmanager
 async def httpx_sse(url: str, streams: int) -> AsyncIterator[Ask]:
-    import httpx
-    from httpx_sse import aconnect_sse
+    import httpx  # noqa: PLC0415
+    from httpx_sse import aconnect_sse  # noqa: PLC0415
 
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=streams)
     async with httpx.AsyncClient(base_url=url, timeout=None, limits=limits, trust_env=False) as http:  # noqa: S113
@@ -78,7 +78,7 @@ async def httpx_sse(url: str, streams: int) -> AsyncIterator[Ask]:
 
 @asynccontextmanager
 async def aiohttp(url: str, streams: int) -> AsyncIterator[Ask]:
-    import aiohttp as library
+    import aiohttp as library  # noqa: PLC0415
 
     async with library.ClientSession(connector=library.TCPConnector(limit=2 * streams)) as http:
 

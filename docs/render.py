@@ -97,8 +97,8 @@ samples.groupby("intent_l2")["intent_top1"].agg(["size", "count", "mean"])   # n
 samples["intent_top1"].agg(["size", "count", "mean"])                        # the same, overall
 ```
 
-Beside them stands `summary.json` (the run, the overall metrics, worst intents, error directions, failures, what
-to fix first). `evalkit report` and `evalkit eval` add `report.html`, `report.md`, `per_sample.csv` (the samples
+Beside them stands `summary.json` (the run, what became of its file's lines, the overall metrics, worst intents,
+error directions, failures, what to fix first). `evalkit report` and `evalkit eval` add `report.html`, `report.md`, `per_sample.csv` (the samples
 for a spreadsheet), and `failures.jsonl` (each failed sample with its reasons). A field named with `--by` is a
 column of `samples.parquet` too, as the list of its labels.
 

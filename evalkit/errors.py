@@ -16,7 +16,7 @@ failed, 130 that the run was interrupted by hand.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 __all__ = [
@@ -82,34 +82,45 @@ class Incomplete(EvalkitError):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong in one line of a file: where it is, what was found, what was wanted."""
+    """One thing wrong in one line of a file: where it is, what was found, what was wanted.
+
+    `column` counts characters from 1 where the fault has such a place; elsewhere the field says it.
+    """
 
     path: str
     line: int
     field: str
     found: str
     wanted: str
+    column: int | None = None
 
     def __str__(self) -> str:
-        place = f"{self.path}:{self.line}"
+        place = ":".join(str(part) for part in (self.path, self.line, self.column) if part is not None)
         return f"{place}: {self.field}: found {self.found}, wanted {self.wanted}"
 
 
 class BadData(EvalkitError):
-    """Lines of a file do not hold; `faults` has each one, the message the first of them."""
+    """Lines of a file do not hold; `faults` has them, the message the first of them, the count and what to do.
+
+    `more` is how many further ones were found and not kept.
+    """
 
     exit_code = 65
-    shown = 20
+    shown = 100
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
-        self.faults = tuple(faults)
+    def __init__(self, faults: Sequence[Fault], advice: str = "", *, more: int = 0) -> None:
+        self.faults, self.advice, self.more = tuple(faults), advice, more
         lines = [str(fault) for fault in self.faults[: self.shown]]
-        if len(self.faults) > self.shown:
-            lines.append(f"… and {len(self.faults) - self.shown} more")
-        super().__init__("\n".join(lines))
+        if hidden := len(self.faults) - len(lines) + more:
+            lines.append(f"… and {hidden:,} more")
+        super().__init__("\n".join([*lines, advice] if advice else lines))
 
-    def __reduce__(self) -> tuple[type[BadData], tuple[tuple[Fault, ...]]]:
-        return BadData, (self.faults,)
+    def __reduce__(self) -> tuple[Callable[..., BadData], tuple[tuple[Fault, ...], str, int]]:
+        return _bad_data, (self.faults, self.advice, self.more)
+
+
+def _bad_data(faults: Sequence[Fault], advice: str, more: int) -> BadData:
+    return BadData(faults, advice, more=more)
 
 
 class NoInput(EvalkitError):

@@ -18,7 +18,7 @@ from pydantic import Field
 from evalkit.contracts import EvalRecord, Judgement
 from evalkit.contracts.values import Frozen
 from evalkit.errors import BadData
-from evalkit.reading import read
+from evalkit.reading import read, stem
 from evalkit.records import Records
 
 __all__ = [
@@ -71,9 +71,9 @@ class Judged(Frozen):
     metric: str
     """What was judged."""
     judge: str
-    """The model, and the version of all that it is told and sent."""
+    """The model, and the version of all that it is told and sent; `+…` is the hash of what was set for the metric."""
     setup: str = ""
-    """The hash of what else was asked with: labels, dimensions, the embedding model, the other run."""
+    """The hash of what else was asked with: labels, the other run."""
     repeat: int = Field(default=0, ge=0)
     """Which repeat of the judging this is, from 0."""
     content: str
@@ -89,7 +89,7 @@ class Judged(Frozen):
 
 def judged_path(records: Path) -> Path:
     """Where the judgements of a run live, beside its records."""
-    return records.with_name(records.name.removesuffix(".jsonl") + ".judged.jsonl")
+    return records.with_name(f"{stem(records)}.judged.jsonl")
 
 
 def content_of(record: EvalRecord) -> str:
@@ -117,29 +117,27 @@ def joined(records: Records, lines: Iterable[Judged]) -> Records:
     """The records with what was said of them in `judgements`, by metric; repeats are put together.
 
     Where several judges judged a metric, the one that wrote last has its plain name, the others stand under
-    `metric@judge`. Lines about other content than the record has are left out.
+    `metric@judge`. Lines about other content than the record has are left out, as are those of a judge that
+    was since asked with something else.
     """
     kept = list(newest(lines).values())
     if not kept:
         return records
-    last = {line.metric: (line.judge, line.setup) for line in kept}
+    last = {line.metric: line.judge for line in kept}
     by_sample: dict[str, list[Judged]] = defaultdict(list)
     for line in kept:
         by_sample[line.sample].append(line)
-    rows = [_with_judgements(record, by_sample.get(record.key, []), last) for record in records]
-    return Records(rows, superseded=records.superseded, torn=records.torn)
+    rows = {row: by_sample[key] for row, key in enumerate(records.keys) if key in by_sample}
+    return records.replaced({row: _with_judgements(records[row], said, last) for row, said in rows.items()})
 
 
-def _with_judgements(
-    record: EvalRecord, lines: Sequence[Judged], last: Mapping[str, tuple[str, str]]
-) -> EvalRecord:
-    if not lines:
-        return record
+def _with_judgements(record: EvalRecord, lines: Sequence[Judged], last: Mapping[str, str]) -> EvalRecord:
     content = content_of(record)
+    setups = {(line.metric, line.judge): line.setup for line in lines}
     said: dict[str, list[Judgement]] = defaultdict(list)
     for line in lines:
-        if line.content == content:
-            plain = last[line.metric] == (line.judge, line.setup)
+        if line.content == content and line.setup == setups[line.metric, line.judge]:
+            plain = last[line.metric] == line.judge
             said[line.metric if plain else f"{line.metric}@{line.judge}"].append(line.judgement)
     judgements = {name: of_repeats(repeats) for name, repeats in said.items()}
     told: dict[str, Any] = {"judgements": {**record.judgements, **judgements}}

@@ -17,27 +17,51 @@ from typing import NamedTuple
 from evalkit import writing
 from evalkit.contracts import Manifest
 from evalkit.errors import BadData, NoInput, UsageError
-from evalkit.reading import Line, parse
+from evalkit.reading import Line, parse, stem
 from evalkit.reading.encoding import escaped
+from evalkit.reading.sources import ENDINGS
 
-__all__ = ["RunFiles", "checked_id", "family", "files", "find", "latest", "manifest", "new_id", "save"]
+__all__ = [
+    "RunFiles",
+    "beside",
+    "checked_id",
+    "family",
+    "files",
+    "find",
+    "known",
+    "latest",
+    "manifest",
+    "new_id",
+    "on_file",
+    "save",
+]
 
 LATEST = "latest"
-_BESIDE = ".judged.jsonl"  # what judges said of a run is no run
-_ENDS = (".meta.json", ".torn", ".lock", _BESIDE, ".judged.torn", ".judged.lock")
-_TAKEN = (".meta", ".judged", ".torn", ".lock")
+_BESIDE = ".judged"  # what judges said of a run is no run
+_ENDS = (
+    ".meta.json",
+    ".torn",
+    ".lock",
+    ".capture",
+    ".before-repair",
+    ".judged.jsonl",
+    ".judged.torn",
+    ".judged.lock",
+)
+_TAKEN = (".meta", ".judged", ".torn", ".lock", ".capture", ".before-repair")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SHOWN = 5
 
 
 class RunFiles(NamedTuple):
-    """The paths of one run: its records, its manifest, torn fragments of its records, its lock."""
+    """The paths of one run: its records, its manifest, torn fragments of its records, its lock, its capture."""
 
     records: Path
     manifest: Path
     torn: Path
     lock: Path
+    capture: Path
 
 
 def checked_id(name: str) -> str:
@@ -52,18 +76,18 @@ def checked_id(name: str) -> str:
 
 def files(run_id: str, runs_dir: Path) -> RunFiles:
     """Where the run with that id lives; UsageError where it cannot be an id."""
-    return _beside(runs_dir / f"{checked_id(run_id)}.jsonl")
+    return beside(runs_dir / f"{checked_id(run_id)}.jsonl")
 
 
 def family(records: Path) -> list[Path]:
     """The records of a run, and every file that may stand beside them: manifest, judgements, fragments, locks."""
-    stem = records.name.removesuffix(".jsonl")
-    return [records, *(records.with_name(stem + end) for end in _ENDS)]
+    return [records, *(records.with_name(stem(records) + end) for end in _ENDS)]
 
 
-def _beside(records: Path) -> RunFiles:
-    stem = records.name.removesuffix(".jsonl")
-    return RunFiles(records, *(records.with_name(stem + end) for end in (".meta.json", ".torn", ".lock")))
+def beside(records: Path) -> RunFiles:
+    """The files of the run whose records are at that path."""
+    ends = (".meta.json", ".torn", ".lock", ".capture")
+    return RunFiles(records, *(records.with_name(stem(records) + end) for end in ends))
 
 
 def _ids() -> Iterator[str]:
@@ -90,11 +114,11 @@ def find(run: str | PathLike[str], runs_dir: Path) -> Path:
         return latest(runs_dir)
     if Path(run).is_file():
         return Path(run)
-    place = runs_dir / f"{run}.jsonl"
-    if _ID.fullmatch(str(run)) and place.is_file():
+    place = on_file(str(run), runs_dir)
+    if place is not None:
         return place
-    known = _newest_first(runs_dir)
-    near = difflib.get_close_matches(str(run), known, n=_SHOWN, cutoff=0.5) or known[:_SHOWN]
+    names = [stem(path) for path in _newest_first(runs_dir)]
+    near = difflib.get_close_matches(str(run), names, n=_SHOWN, cutoff=0.5) or names[:_SHOWN]
     raise NoInput(
         f"run {str(run)!r}: found neither such a file nor such a run in {runs_dir}, wanted a path, a run id "
         f"or {LATEST!r}. Nearest: {', '.join(near) or 'none, there is no run yet'}."
@@ -103,22 +127,38 @@ def find(run: str | PathLike[str], runs_dir: Path) -> Path:
 
 def latest(runs_dir: Path) -> Path:
     """The records of the run that was written to last; NoInput where there is none."""
-    known = _newest_first(runs_dir)
-    if not known:
+    found = _newest_first(runs_dir)
+    if not found:
         raise NoInput(f"{runs_dir}: found no run, wanted at least one; make one with `evalkit run`.")
-    return runs_dir / f"{known[0]}.jsonl"
+    return found[0]
 
 
-def _newest_first(runs_dir: Path) -> list[str]:
-    """The ids of the runs there, the one written to last first."""
-    paths = [path for path in runs_dir.glob("*.jsonl") if not path.name.endswith(_BESIDE) and path.is_file()]
-    known = [(path.stat().st_mtime_ns, path.stem) for path in paths]
-    return [name for _, name in sorted(known, reverse=True)]
+def on_file(run_id: str, runs_dir: Path) -> Path | None:
+    """The records of the run with that id, in whatever form they are kept; null where there are none."""
+    if not _ID.fullmatch(run_id):
+        return None
+    places = (runs_dir / f"{run_id}{ending}" for ending in ENDINGS)
+    return next((place for place in places if place.is_file()), None)
+
+
+def known(runs_dir: Path) -> list[Path]:
+    """The records of every run there, one file a run though it be kept in several forms, in order of their ids."""
+    found: dict[str, Path] = {}
+    for ending in ENDINGS:
+        for path in runs_dir.glob(f"*{ending}"):
+            if not stem(path).endswith(_BESIDE) and path.is_file():
+                found.setdefault(stem(path), path)
+    return [found[name] for name in sorted(found)]
+
+
+def _newest_first(runs_dir: Path) -> list[Path]:
+    """The records of the runs there, the one written to last first."""
+    return sorted(known(runs_dir), key=lambda path: (path.stat().st_mtime_ns, stem(path)), reverse=True)
 
 
 def manifest(records: Path) -> Manifest | None:
     """What stands beside the records of a run, null where nothing does; BadData where it does not hold."""
-    path = _beside(records).manifest
+    path = beside(records).manifest
     try:
         raw = path.read_bytes()
     except FileNotFoundError:

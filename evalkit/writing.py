@@ -85,21 +85,32 @@ def lock(path: Path) -> Iterator[None]:
 
 
 class LineFile:
-    """A file of lines that only grows: each `append` is one line in one write, on file when it returns."""
+    """A file that only grows: each `append` is one line, or member, in one write, on file when it returns.
 
-    def __init__(self, path: Path, *, new: bool) -> None:
+    With `power` an append returns only once it would survive a power cut; that takes some milliseconds.
+    """
+
+    def __init__(self, path: Path, *, new: bool, power: bool = False) -> None:
         """Open `path` to append; with `new` it must not exist (FileExistsError)."""
         self.path = path
+        self._power = power
         with _storing(path, passing=FileExistsError):
             flags = os.O_WRONLY | os.O_APPEND | _SAFE | (_NEW if new else os.O_CREAT)
             self._descriptor = os.open(path, flags, FILE_MODE)
             self._size = os.fstat(self._descriptor).st_size
+            if power:
+                _sync_folder(path.parent)
 
     def append(self, line: bytes) -> None:
-        """Write `line`, which ends in its only `\\n`, whole; StorageError leaves the lines before it intact."""
+        """Write `line`, which ends in its only `\\n`, whole; StorageError leaves the lines before it intact.
+
+        A disk that refuses to sync may have the line or not: it is taken back, and nothing is tried twice.
+        """
         with _storing(self.path):
             try:
                 _write_all(self._descriptor, line)
+                if self._power:
+                    os.fdatasync(self._descriptor)
             except OSError:
                 with contextlib.suppress(OSError):
                     os.ftruncate(self._descriptor, self._size)

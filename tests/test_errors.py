@@ -69,12 +69,14 @@ def test_a_fault_is_one_line_with_place_finding_and_wish() -> None:
     assert str(fault) == "cases.jsonl:3: query: found nothing, wanted a value"
 
 
-@pytest.mark.parametrize(("count", "last"), [(20, "f:19"), (21, "… and 1 more"), (500, "… and 480 more")])
-def test_bad_data_shows_twenty_faults_and_counts_the_rest(count: int, last: str) -> None:
+@pytest.mark.parametrize(
+    ("count", "last"), [(100, "f:99"), (101, "… and 1 more"), (5_000, "… and 4,900 more")]
+)
+def test_bad_data_shows_a_hundred_faults_and_counts_the_rest(count: int, last: str) -> None:
     error = BadData([Fault("f", number, "x", "a", "b") for number in range(count)])
     shown = str(error).splitlines()
     assert len(error.faults) == count
-    assert len(shown) == min(count, 21)
+    assert len(shown) == min(count, 101)
     assert shown[-1].startswith(last)
 
 

@@ -25,10 +25,12 @@ LAYERS = {
     "records": 2,
     "judgements": 2,
     "cases": 2,
+    "fitting": 2,
     "slices": 3,
     "stats": 3,
     "planning": 3,
     "finding": 3,
+    "questions": 3,
     "agreement": 3,
     "net": 3,
     "metrics": 4,
@@ -45,7 +47,9 @@ LAYERS = {
 
 SAME_FLOOR = {
     ("records", "reading"),
+    ("records", "writing"),
     ("cases", "reading"),
+    ("fitting", "reading"),
     ("planning", "stats"),
     ("agreement", "stats"),
     ("judgements", "reading"),
@@ -83,6 +87,7 @@ THIRD_PARTY = {
 
 EXTRA = {
     "registry": {"pydantic"},  # parameters are held against the annotations of what they are given to
+    "metrics": {"rapidfuzz"},
     "net": {"httpx"},
     "targets": {"httpx", "jmespath", "starlette", "uvicorn", "pydantic"},
     "judges": {"httpx", "pydantic", "xllamacpp"},

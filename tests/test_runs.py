@@ -105,7 +105,7 @@ def test_other_names_are_refused(name: str, tmp_path: Path) -> None:
 
 def test_the_files_of_a_run_stand_beside_each_other(tmp_path: Path) -> None:
     names = [path.name for path in runs.files("v1.0", tmp_path)]
-    assert names == ["v1.0.jsonl", "v1.0.meta.json", "v1.0.torn", "v1.0.lock"]
+    assert names == ["v1.0.jsonl", "v1.0.meta.json", "v1.0.torn", "v1.0.lock", "v1.0.capture"]
 
 
 def test_a_run_is_found_by_id_by_path_and_by_latest(tmp_path: Path) -> None:
@@ -169,3 +169,18 @@ def test_a_damaged_manifest_says_what_is_wrong(tmp_path: Path, text: str, told: 
     (tmp_path / "r.meta.json").write_text(text, encoding="utf-8")
     with pytest.raises(BadData, match=told):
         runs.manifest(tmp_path / "r.jsonl")
+
+
+def test_a_run_is_found_in_whatever_form_it_is_kept(tmp_path: Path) -> None:
+    for n, name in enumerate(["a.jsonl", "b.jsonl.gz", "c.jsonl.zst", "d.parquet", "e.arrow", "f.feather"]):
+        path = tmp_path / name
+        path.touch()
+        os.utime(path, (1_000_000 + n, 1_000_000 + n))
+        assert runs.find(name[0], tmp_path) == path
+        assert runs.latest(tmp_path) == path
+        assert runs.family(path)[1] == tmp_path / f"{name[0]}.meta.json"
+    (tmp_path / "a.parquet").touch()
+    (tmp_path / "a.judged.jsonl.gz").touch()
+    assert runs.find("a", tmp_path) == tmp_path / "a.jsonl"
+    assert [path.name[0] for path in runs.known(tmp_path)] == list("abcdef")
+    assert [path.name for path in runs.known(tmp_path)][:2] == ["a.jsonl", "b.jsonl.gz"]

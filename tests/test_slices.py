@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 import random
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,7 @@ from hypothesis import strategies as st
 
 from evalkit import EvalRecord, MetricResult, Records, Scores, slice_mean
 from evalkit.contracts import Mean
-from evalkit.slices import PerSample, SlicedMeans, counted_rows, tally
+from evalkit.slices import Kinds, PerSample, SlicedMeans, Tally, counted_rows, tally
 
 RowScore = Callable[[EvalRecord], "float | None"]
 
@@ -287,3 +290,94 @@ def test_marks_that_are_neither_true_nor_false_are_an_error(mask: Any) -> None:
             slice_mean(rows, score, where=mask)
     with pytest.raises(ValueError, match="wanted"):
         slice_mean(rows, Scores(np.ones(3), mask))
+
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e150, max_value=1e150)
+CELLS = st.tuples(
+    st.sampled_from(["a", "b", None]), st.none() | FLOATS | st.sampled_from([0.1, 1 / 3, 5e-324])
+)
+
+
+def as_tally(cells: Sequence[tuple[str | None, float | None]], by: str | None) -> Tally:
+    table = Records([record(n, difficulty=label) for n, (label, _) in enumerate(cells)])
+    values = np.array([math.nan if value is None else value for _, value in cells])
+    return tally(table, Scores(values, ~np.isnan(values)), by=by, squared=True)
+
+
+@given(st.lists(CELLS, max_size=30), st.lists(st.integers(0, 30)), st.randoms(use_true_random=False))
+def test_batches_add_up_to_the_same_bits(
+    cells: list[tuple[str | None, float | None]], cuts: list[int], order: random.Random
+) -> None:
+    """Any split of the records in any order, from the smallest float to squares near the largest."""
+    mixed = order.sample(cells, len(cells))
+    ends = sorted({0, len(mixed), *(cut for cut in cuts if cut < len(mixed))})
+    parts = [mixed[start:end] for start, end in itertools.pairwise(ends)] or [[]]
+    order.shuffle(parts)
+    for by in ("difficulty", None):
+        whole = as_tally(cells, by)
+        added = functools.reduce(Tally.plus, [as_tally(part, by) for part in parts])
+        assert (added.labels, list(added.sums), added.squares) == (whole.labels, whole.sums, whole.squares)
+        assert added.total.tobytes() == whole.total.tobytes()
+        assert (added.n_total.tolist(), added.n_counted.tolist()) == (
+            whole.n_total.tolist(),
+            whole.n_counted.tolist(),
+        )
+        for place, label in enumerate(whole.labels):
+            values = [v for name, v in cells if v is not None and (by is None or name == label)]
+            assert whole.total[place] == math.fsum(values)
+            assert whole.deviations[place] == float(deviations(values))
+
+
+def deviations(values: Sequence[float]) -> Fraction:
+    exact = [Fraction(value) for value in values]
+    mean = sum(exact, Fraction()) / max(len(exact), 1)
+    return sum(((value - mean) ** 2 for value in exact), Fraction())
+
+
+def test_squares_that_were_not_summed_are_not_zero() -> None:
+    table = Records([record(1)])
+    one = tally(table, Scores(np.ones(1), np.array([True])))
+    with pytest.raises(TypeError, match="squared=True"):
+        _ = one.deviations
+    assert one.plus(tally(table, Scores(np.ones(1), np.array([True])), squared=True)).squares is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), LABELS), max_size=20), st.sampled_from([None, "intent_l1"]))
+def test_scores_by_kind_are_scores_by_row(rows: list[tuple[int, str | None]], by: str | None) -> None:
+    """A family's kinds are counted once for all its columns, and give what each column gives alone."""
+    table = Records([record(n, intent_l1=label) for n, (_, label) in enumerate(rows)])
+    kinds = Kinds(np.array([kind for kind, _ in rows], dtype=np.int32), 5)
+    for values in (np.array([0.0, 1.0, 0.1, 1 / 3, np.nan]), np.array([7.0, 1e-300, 1e12, 0.5, np.inf])):
+        few = Scores(values, np.array([True, True, True, True, False]), kinds)
+        plain = Scores(few.values, few.counted)
+        one, other = (tally(table, scores, by=by, squared=True) for scores in (few, plain))
+        assert (one.sums, one.squares, one.n_counted.tolist()) == (
+            other.sums,
+            other.squares,
+            other.n_counted.tolist(),
+        )
+        assert spelt_all(slice_mean(table, few)) == spelt_all(slice_mean(table, plain))
+        keep = np.arange(len(rows)) % 2 == 0
+        assert spelt_all(slice_mean(table, few, where=keep)) == spelt_all(
+            slice_mean(table, plain, where=keep)
+        )
+
+
+def test_a_kind_that_is_not_finite_is_an_error_only_where_it_occurs() -> None:
+    rows = [record(1), record("退货-7")]
+    values, counted = np.array([1.0, math.inf]), np.array([True, True])
+    assert spelt(slice_mean(rows, Scores(values, counted, Kinds(np.zeros(2, np.int8), 2))).overall) == (
+        1,
+        2,
+        2,
+    )
+    with pytest.raises(ValueError, match="the score inf of sample '退货-7'"):
+        slice_mean(rows, Scores(values, counted, Kinds(np.arange(2), 2)))
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=12))
+def test_flags_are_a_column_of_zeros_and_ones(rows: list[tuple[bool, bool]]) -> None:
+    holds, counted = np.array(rows, dtype=np.bool_).reshape(len(rows), 2).T
+    table = Records([record(n) for n in range(len(rows))])
+    plain = Scores(holds.astype(np.float64), counted)
+    assert spelt_all(slice_mean(table, Scores.flags(holds, counted))) == spelt_all(slice_mean(table, plain))

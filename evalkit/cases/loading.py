@@ -10,7 +10,7 @@ from evalkit.cases.scenario import read_scenario
 from evalkit.contracts import Case
 from evalkit.errors import BadData, Fault, NoInput
 from evalkit.reading import Reading, read
-from evalkit.reading.files import opened
+from evalkit.reading.sources import opened
 
 __all__ = ["load_cases", "read_cases", "repeated_ids", "sha256_of"]
 

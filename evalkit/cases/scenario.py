@@ -10,7 +10,7 @@ from typing import Any
 from evalkit.contracts import Case
 from evalkit.errors import Fault
 from evalkit.reading import Reading, document, fit
-from evalkit.reading.files import opened
+from evalkit.reading.sources import opened
 
 __all__ = ["read_scenario"]
 
@@ -27,8 +27,8 @@ def read_scenario(path: Path) -> Reading[Case]:
     listed = told.get("cases") if isinstance(told, dict) else None
     if not isinstance(listed, list):
         wanted = 'an object with a list "cases"; an eval set of one case a line is named .jsonl'
-        return Reading([], [], [Fault(str(path), 1, "file", f"a JSON {_name(told)}", wanted)], 0, 0)
-    reading: Reading[Case] = Reading([], [], [], 0, 0)
+        return Reading(faults=[Fault(str(path), 1, "file", f"a JSON {_name(told)}", wanted)])
+    reading: Reading[Case] = Reading()
     for value, line in zip(listed, _lines(path), strict=True):
         item = fit(value, Case, path=str(path), line=line)
         if isinstance(item, list):

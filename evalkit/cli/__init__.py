@@ -10,6 +10,7 @@ import importlib
 import io
 import os
 import sys
+import traceback
 
 import click
 
@@ -37,6 +38,9 @@ _COMMANDS = {
     "schema": "checking",
     "targets": "targeting",
     "target": "targeting",
+    "verify": "keeping",
+    "repair": "keeping",
+    "replay": "keeping",
     "demo": "demo",
 }
 """Each command and the module that has it, in the order in which `--help` lists them."""
@@ -105,10 +109,17 @@ def _spell_out() -> None:
 
 
 def _end(message: str, code: int) -> None:
-    """Say why on standard error and leave; with EVALKIT_DEBUG set, show the traceback instead."""
-    if os.environ.get("EVALKIT_DEBUG"):
-        raise  # noqa: PLE0704
-    from evalkit.report.text import visible  # noqa: PLC0415 - only an error needs it
+    """Say why on standard error and leave; with EVALKIT_DEBUG set, with the traceback.
 
-    click.echo(visible(f"evalkit: {message}"), err=True)  # a message may repeat what a server said
+    What is said may repeat what a server said: known secrets are blacked out, and no terminal obeys it.
+    """
+    from evalkit.net.keys import mask_of  # noqa: PLC0415 - only an error needs it
+    from evalkit.net.masking import KNOWN  # noqa: PLC0415
+    from evalkit.report.text import visible  # noqa: PLC0415
+
+    mask_of()
+    if os.environ.get("EVALKIT_DEBUG"):
+        for line in KNOWN.text(traceback.format_exc()).splitlines():
+            click.echo(visible(line), err=True)
+    click.echo(visible(f"evalkit: {KNOWN.text(message)}"), err=True)
     sys.exit(code)

@@ -44,11 +44,12 @@ def accept(*, run: str, name: str | None, folder: Path, runs_dir: Path, as_json:
     evalkit baseline accept latest --name shop
     """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.reading import stem  # noqa: PLC0415
     from evalkit.report import baseline as baselines  # noqa: PLC0415
 
     after, _ = sides(run, None, runs_dir)
     manifest = runs.manifest(runs.find(run, runs_dir))
-    own = Path(manifest.eval_set).stem if manifest else "default"
+    own = stem(Path(manifest.eval_set)) if manifest else "default"
     path = baselines.accept(after, name or own, folder=folder)
     if as_json:
         say({"baseline": str(path), "run_id": after.run_id, "samples": len(after.samples)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from evalkit.runner import Apart, Plan
 
 __all__ = ["ask_all", "asking_options", "check_answers", "run"]
+
+
+def _concurrency(text: str) -> int | Literal["auto"]:
+    """A whole number, or auto."""
+    return "auto" if text == "auto" else int(text)
+
 
 _LIST = click.option
 asking_options = each(
@@ -32,12 +38,27 @@ asking_options = each(
         "--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the target; repeatable."
     ),
     _LIST("--run-id", metavar="NAME", help="Name of the run; made up so that runs sort by time without it."),
-    _LIST("--concurrency", "-c", type=int, default=8, show_default=True, help="Cases in flight at once."),
+    _LIST(
+        "--concurrency",
+        "-c",
+        type=_concurrency,
+        metavar="N|auto",
+        default=8,
+        show_default=True,
+        help="Cases in flight at once; auto: as many as the target bears, up to 64.",
+    ),
     _LIST("--rate", type=float, help="Start this many cases a second, whatever the others do (open loop)."),
     _LIST(
         "--workers",
         type=click.IntRange(1),
         help="Processes that ask; by itself one for every 256 cases in flight, for targets behind HTTP.",
+    ),
+    _LIST(
+        "--warmup",
+        type=int,
+        default=0,
+        show_default=True,
+        help="Ask the first cases once before, and leave that out.",
     ),
     _LIST("--repeat", type=int, default=1, show_default=True, help="Ask every case this often."),
     _LIST("--start", type=int, default=0, show_default=True, help="Leave out the first cases."),
@@ -53,6 +74,18 @@ asking_options = each(
         "--resume",
         is_flag=True,
         help="Go on with the run of that --run-id, same target and parameters; asks only what has no line yet.",
+    ),
+    _LIST(
+        "--capture",
+        is_flag=True,
+        help="Keep every byte that the target sends, with its arrival, beside the run; `evalkit replay` reads it.",
+    ),
+    _LIST(
+        "--durability",
+        type=click.Choice(["process", "power"]),
+        default="process",
+        show_default=True,
+        help="What a record on file survives: the death of evalkit, or of the machine too (some ms a record).",
     ),
     _LIST("--retry-errors", is_flag=True, help="With --resume, ask again what failed."),
     places,
@@ -95,7 +128,7 @@ def ask_all(  # noqa: PLR0913 - one parameter an option
     start: int,
     limit: int | None,
     keep: tuple[str, ...],
-    concurrency: int,
+    concurrency: int | Literal["auto"],
     workers: int | None,
     by: Sequence[str] = (),
     **plan: Any,
@@ -109,10 +142,12 @@ def ask_all(  # noqa: PLR0913 - one parameter an option
     from evalkit.engines.rules import check_rules  # noqa: PLC0415
     from evalkit.registry import bind  # noqa: PLC0415
     from evalkit.runner import Plan, select  # noqa: PLC0415
+    from evalkit.runner.pacing import MOST  # noqa: PLC0415
 
     _check_resume(run_id=plan["run_id"], resume=plan["resume"])
     spec = target_spec(target, settings)
-    bound = bind("target", spec, concurrency=concurrency)
+    most = MOST if concurrency == "auto" else concurrency
+    bound = bind("target", spec, concurrency=most)
     cases = eval_sets.load_cases(eval_set)
     _check_slices(cases, by)
     chosen = select(cases, start=start, limit=limit, keep=keep)
@@ -126,18 +161,19 @@ def ask_all(  # noqa: PLR0913 - one parameter an option
         target=target,
         target_config=settled(bound),
         selection={"start": start, "limit": limit, "filter": list(keep)},
-        concurrency=concurrency,
+        concurrency=most,
+        adaptive=concurrency == "auto",
         **plan,
     )
-    manifest = _watched(chosen, _crew(bound, spec, workers, concurrency), promised)
+    manifest = _watched(chosen, _crew(bound, spec, workers, promised), promised)
     _complete(manifest)
     return manifest
 
 
 def _crew(
-    bound: Callable[..., Any], spec: Spec, workers: int | None, concurrency: int
+    bound: Callable[..., Any], spec: Spec, workers: int | None, plan: Plan
 ) -> Callable[..., Any] | Apart:
-    """The target for this process, or for as many as were asked for or are needed."""
+    """The target for this process, or for as many as were asked for or are needed; a capture needs this one."""
     from evalkit.runner import Apart, workers_for  # noqa: PLC0415 - heavy imports wait for the command
 
     if not getattr(getattr(bound, "func", bound), "apart", False):
@@ -146,8 +182,8 @@ def _crew(
                 f"--workers: found {workers}, wanted 1: the target {spec.type} lives in one process."
             )
         return bound
-    number = workers or workers_for(concurrency)
-    return bound if number == 1 else Apart(spec, min(number, concurrency))
+    number = workers or (1 if plan.capture else workers_for(plan.concurrency))
+    return bound if number == 1 else Apart(spec, min(number, plan.concurrency))
 
 
 def _watched(cases: Sequence[Case], target: Callable[..., Any] | Apart, plan: Plan) -> Manifest:
@@ -157,8 +193,22 @@ def _watched(cases: Sequence[Case], target: Callable[..., Any] | Apart, plan: Pl
     from evalkit.runner import run as run_cases  # noqa: PLC0415
 
     with _progress() as (begin, advance):
-        manifest: Manifest = asyncio.run(run_cases(cases, target, plan, on_start=begin, on_record=advance))
+        asked = run_cases(cases, target, plan, on_start=begin, on_record=advance, on_block=_blocked)
+        manifest: Manifest = asyncio.run(asked)
     return manifest
+
+
+def _blocked(key: str) -> None:
+    """Say which sample keeps all others waiting."""
+    from evalkit.report.text import visible  # noqa: PLC0415
+
+    click.echo(
+        visible(
+            f"evalkit: the target holds the event loop in sample {key}; all others wait, and their times are not "
+            "theirs. A function that blocks should be a plain one, which is asked in threads."
+        ),
+        err=True,
+    )
 
 
 def _check_slices(cases: Sequence[Case], by: Sequence[str]) -> None:

@@ -161,13 +161,17 @@ def _planned(source: str, *, width: float, taxonomy: Path | None, runs_dir: Path
 def _is_eval_set(path: Path, runs_dir: Path) -> bool:
     """Whether the path is a file that is no run: no manifest stands beside it, and no line tells of an answer."""
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.reading.columnar import columns_of, is_table  # noqa: PLC0415
+    from evalkit.reading.decoding import MAX_LINE_BYTES  # noqa: PLC0415
+    from evalkit.reading.sources import decoded  # noqa: PLC0415
 
     if not path.is_file() or path.resolve().parent == runs_dir.resolve() or runs.manifest(path) is not None:
         return False
-    with path.open("rb") as lines:
-        return not any(
-            name in lines.readline() for name in (b'"answer_status"', b'"response"', b'"intent_pred"')
-        )
+    if is_table(path):
+        return not columns_of(path) & {"answer_status", "response", "intent_pred"}
+    with decoded(path) as lines:
+        first = lines.readline(MAX_LINE_BYTES)
+    return not any(name in first for name in (b'"answer_status"', b'"response"', b'"intent_pred"'))
 
 
 def _taxonomy(source: str, named: Path | None) -> Taxonomy | None:

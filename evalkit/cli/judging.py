@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.cli.options import as_json, each, places, run_argument, say
-from evalkit.errors import Incomplete
+from evalkit.cli.options import as_json, each, places, run_argument, say, settings_by_name
+from evalkit.errors import Incomplete, UsageError
 
 if TYPE_CHECKING:
     from evalkit.judges.run import Judging
@@ -52,6 +52,13 @@ _options = each(
         help="Where judges are configured.",
     ),
     click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="METRIC.KEY=VALUE",
+        help="A parameter of what is judged, before those of [measures.METRIC]; repeatable.",
+    ),
+    click.option(
         "--no-cache", is_flag=True, help="Ask even what was answered before, in this run or another."
     ),
 )
@@ -70,6 +77,7 @@ def judge(  # noqa: PLR0913 - one parameter an option
     against: str | None,
     config: Path,
     no_cache: bool,
+    settings: tuple[str, ...],
     runs_dir: Path,
     reports_dir: Path,  # noqa: ARG001 - a shared option
     as_json: bool,
@@ -84,6 +92,7 @@ def judge(  # noqa: PLR0913 - one parameter an option
     evalkit judge latest --judge main
     evalkit judge latest --judge main --metrics faithfulness,llm_score --repeats 3 --max-cost 2.50
     evalkit judge latest --judge main --replay judged.jsonl
+    evalkit judge latest --judge main --metrics llm_score --set 'llm_score.dimensions={"同理心": "有同理心"}'
     """
     import asyncio  # noqa: PLC0415 - heavy imports wait for the command
 
@@ -97,9 +106,14 @@ def judge(  # noqa: PLR0913 - one parameter an option
         judge=name,
         metrics=tuple(part.strip() for part in (metrics or "").split(",") if part.strip()),
         against=runs.find(against, runs_dir) if against else None,
+        params=_params(settings, config),
         cache=None if no_cache else runs_dir / ".judge-cache",
         **limits,
     )
+    for unused in settings_by_name(settings).keys() - set(plan.wanted.metrics):
+        raise UsageError(
+            f"--set {unused}: nothing of that name is judged, wanted one of {', '.join(plan.wanted.metrics)}."
+        )
     judging = asyncio.run(judge_run(plan))
     told = _told(judging, judged_records(plan))
     if as_json:
@@ -107,6 +121,14 @@ def judge(  # noqa: PLR0913 - one parameter an option
     else:
         _show(told)
     _complete(judging)
+
+
+def _params(settings: tuple[str, ...], config: Path) -> dict[str, dict[str, Any]]:
+    """The parameters of what is judged: those of the configuration, and before them those of the command line."""
+    from evalkit.judges.config import measures  # noqa: PLC0415 - heavy imports wait for the command
+
+    params, given = measures(config), settings_by_name(settings)
+    return {name: {**params.get(name, {}), **given.get(name, {})} for name in {**params, **given}}
 
 
 def _told(judging: Judging, records: Records) -> dict[str, Any]:

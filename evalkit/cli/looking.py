@@ -65,6 +65,7 @@ def show(*, run: str, sample: str, runs_dir: Path, reports_dir: Path, as_json: b
     """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.engines.scored import scored  # noqa: PLC0415
+    from evalkit.metrics.outcome import outcomes  # noqa: PLC0415
     from evalkit.report.failures import failures  # noqa: PLC0415
     from evalkit.report.terminal import sample_view  # noqa: PLC0415
 
@@ -73,4 +74,5 @@ def show(*, run: str, sample: str, runs_dir: Path, reports_dir: Path, as_json: b
         say(found.records[0].model_dump(mode="json"))
     else:
         failed = failures(found.records, found.results).failed
-        show_view(sample_view(found.records[0], failed[0].reasons if failed else ()))
+        (outcome,) = outcomes(found.records, results=found.results)
+        show_view(sample_view(found.records[0], failed[0].reasons if failed else (), outcome))

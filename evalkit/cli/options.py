@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from evalkit.errors import UsageError
+from evalkit.errors import NoInput, UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from evalkit.reading import Intake
     from evalkit.registry import Spec
     from evalkit.report.digest import Digest
 
 __all__ = [
+    "DESCRIPTION",
     "apart",
     "as_json",
+    "bad_lines",
     "by_option",
     "digest_of",
     "each",
@@ -30,10 +34,14 @@ __all__ = [
     "places",
     "run_argument",
     "say",
+    "settings_by_name",
     "settled",
     "show",
     "target_spec",
 ]
+
+DESCRIPTION = "description_sha256"
+"""Under which name the hash of a description stands in a manifest."""
 
 _PRIVATE = ("username",)
 _LOGIN = re.compile(r"://[^/\s\"@]*@")
@@ -48,7 +56,10 @@ manual_option = click.option(
     help="A per_sample.csv with scores that people set, in columns <metric>_manual.",
 )
 by_option = click.option(
-    "--by", multiple=True, metavar="FIELD", help="Slice by this field too (difficulty, tags, …); repeatable."
+    "--by",
+    multiple=True,
+    metavar="FIELD",
+    help="Slice by this field too (difficulty, tags, target, …), or by several crossed: intent_l1,target; repeatable.",
 )
 
 
@@ -76,18 +87,63 @@ def each(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Comm
     return add
 
 
-def digest_of(run: str, *, runs_dir: Path, by: Iterable[str] = (), manual: Path | None = None) -> Digest:
+def bad_lines(command: _Command) -> _Command:
+    """Add the options that say what becomes of lines that do not hold, as `intake`."""
+
+    @click.option(
+        "--on-bad-line",
+        type=click.Choice(["error", "reject"]),
+        default="error",
+        show_default=True,
+        help="End with 65 at bad lines, or leave them out and keep them in rejects.jsonl.",
+    )
+    @click.option(
+        "--reject-limit",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Reject at most N lines, else end with 65.",
+    )
+    @functools.wraps(command)
+    def asked(*args: Any, on_bad_line: str, reject_limit: int | None, **options: Any) -> Any:
+        from evalkit.reading import Intake  # noqa: PLC0415 - heavy imports wait for the command
+
+        reject = on_bad_line == "reject"
+        if reject_limit is not None and not reject:
+            raise UsageError("--reject-limit: found without --on-bad-line=reject, wanted both or neither.")
+        return command(*args, intake=lambda: Intake(reject=reject, limit=reject_limit), **options)
+
+    return cast("_Command", asked)
+
+
+def digest_of(
+    run: str,
+    *,
+    runs_dir: Path,
+    by: Iterable[str] = (),
+    manual: Path | None = None,
+    intake: Intake | None = None,
+    reports_dir: Path | None = None,
+) -> Digest:
     """The run that a person named (path, id or `latest`), held against its rules, scored by every metric.
 
-    `manual` is a table with scores that people set.
+    `manual` is a table with scores that people set. The `intake` says what becomes of bad lines; where all were
+    rejected, they are in the run's folder in `reports_dir` when NoInput is raised.
     """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.engines.overrides import read_manual  # noqa: PLC0415
     from evalkit.engines.scored import scored  # noqa: PLC0415
+    from evalkit.reading import stem  # noqa: PLC0415
+    from evalkit.report.build import save_rejects  # noqa: PLC0415
     from evalkit.report.digest import Run, digest  # noqa: PLC0415
 
     by_hand = read_manual(manual) if manual else {}
-    return digest(Run(*scored(runs.find(run, runs_dir), manual=by_hand)), by=tuple(by))
+    place = runs.find(run, runs_dir)
+    try:
+        return digest(Run(*scored(place, manual=by_hand, intake=intake)), by=tuple(by))
+    except NoInput:
+        if intake and intake.rejected and reports_dir:
+            save_rejects(intake, reports_dir / stem(place))
+        raise
 
 
 def apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) -> None:
@@ -106,25 +162,40 @@ def target_spec(name: str, settings: Iterable[str]) -> Spec:
 
     if ":" in name:  # a person's own module, which stands where they are
         sys.path.insert(0, str(Path.cwd()))
-    params: dict[str, Any] = {}
+    return Spec(name, dict(_setting(setting, wanted="KEY=VALUE") for setting in settings))
+
+
+def settings_by_name(settings: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Parameters by the name of what has them, from `--set NAME.KEY=VALUE`; values are JSON, else text."""
+    found: dict[str, dict[str, Any]] = {}
     for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise UsageError(f"--set: found {setting!r}, wanted KEY=VALUE.")
-        if _is_secret(key):
-            raise UsageError(
-                f"--set {key}: a secret on the command line can be read by everybody on the machine; "
-                "put it into the environment instead (docs/cli.md names the variables)."
-            )
-        params[key] = _value(value)
-    return Spec(name, params)
+        place, value = _setting(setting, wanted="NAME.KEY=VALUE")
+        name, dot, key = place.rpartition(".")
+        if not dot or not name or not key:
+            raise UsageError(f"--set: found {setting!r}, wanted NAME.KEY=VALUE.")
+        found.setdefault(name, {})[key] = value
+    return found
+
+
+def _setting(setting: str, *, wanted: str) -> tuple[str, Any]:
+    key, equals, value = setting.partition("=")
+    if not equals:
+        raise UsageError(f"--set: found {setting!r}, wanted {wanted}.")
+    if _is_secret(key):
+        raise UsageError(
+            f"--set {key}: a secret on the command line can be read by everybody on the machine; "
+            "put it into the environment instead (docs/cli.md names the variables)."
+        )
+    return key, _value(value)
 
 
 def settled(bound: Callable[..., Any]) -> dict[str, Any]:
     """Every parameter of a bound target as it will be used, but for secrets and the names of those who log in.
 
-    Values that JSON does not have are spelled out; a login in an address is blacked out.
+    Values that JSON does not have are spelled out; a login in an address is blacked out. Of a target that is a
+    description the hash of it is told too, so that a run is not resumed with another one.
     """
+    described = getattr(getattr(bound, "func", bound), "description_sha256", None)
     parameters = inspect.signature(bound).parameters.values()
     return {
         parameter.name: json.loads(_LOGIN.sub("://***@", json.dumps(parameter.default, default=str)))
@@ -132,7 +203,7 @@ def settled(bound: Callable[..., Any]) -> dict[str, Any]:
         if parameter.kind is parameter.KEYWORD_ONLY
         and parameter.name not in _PRIVATE
         and not _is_secret(parameter.name)
-    }
+    } | ({} if described is None else {DESCRIPTION: described})
 
 
 def _is_secret(name: str) -> bool:
@@ -149,11 +220,12 @@ def _value(text: str) -> Any:
 
 
 def say(value: Any) -> None:
-    """Print a value as JSON for a machine."""
+    """Print a value as JSON for a machine, known secrets blacked out."""
+    from evalkit.net.masking import KNOWN  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.reading.encoding import escaped  # noqa: PLC0415 - heavy imports wait for the command
 
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2, default=str)
-    click.echo(escaped(text))
+    click.echo(escaped(KNOWN.text(text)))
 
 
 def show(view: RenderableType) -> None:

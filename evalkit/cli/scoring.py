@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from evalkit.cli.options import as_json, by_option, digest_of, manual_option, places, run_argument, say, show
+from evalkit.cli.options import (
+    as_json,
+    bad_lines,
+    by_option,
+    digest_of,
+    manual_option,
+    places,
+    run_argument,
+    say,
+    show,
+)
+
+if TYPE_CHECKING:
+    from evalkit.reading import Intake
 
 __all__ = ["report", "score"]
 
@@ -15,6 +30,7 @@ __all__ = ["report", "score"]
 @click.argument("runs", metavar="RUN…", nargs=-1, required=True)
 @by_option
 @manual_option
+@bad_lines
 @places
 @as_json
 def score(
@@ -22,6 +38,7 @@ def score(
     runs: tuple[str, ...],
     by: tuple[str, ...],
     manual: Path | None,
+    intake: Callable[[], Intake],
     runs_dir: Path,
     reports_dir: Path,
     as_json: bool,
@@ -34,13 +51,16 @@ def score(
     evalkit score latest
     evalkit score runs/nightly.jsonl --by difficulty --by tags
     evalkit score latest --manual reports/nightly/per_sample.csv
+    evalkit score theirs.jsonl.gz --on-bad-line reject
     """
     from evalkit.report.build import score_run  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report.terminal import summary_view  # noqa: PLC0415
 
     told = []
     for run in runs:
-        digest = digest_of(run, runs_dir=runs_dir, by=by, manual=manual)
+        digest = digest_of(
+            run, runs_dir=runs_dir, by=by, manual=manual, intake=intake(), reports_dir=reports_dir
+        )
         written = score_run(digest, reports_dir / digest.run.run_id)
         told.append(written.summary)
         if not as_json:
@@ -59,15 +79,17 @@ def score(
 @click.option(
     "--csv-raw", is_flag=True, help="Leave texts in the CSV that a spreadsheet would take for formulas."
 )
+@bad_lines
 @places
 @as_json
-def report(
+def report(  # noqa: PLR0913 - one parameter an option
     *,
     run: str,
     by: tuple[str, ...],
     manual: Path | None,
     mask_pii: bool,
     csv_raw: bool,
+    intake: Callable[[], Intake],
     runs_dir: Path,
     reports_dir: Path,
     as_json: bool,
@@ -75,7 +97,7 @@ def report(
     """Write report.html, report.md, per_sample.csv and failures.jsonl, and print the summary.
 
     With a table [gate] in evalkit.toml and a baseline beside the eval set, as for `evalkit eval`, pages and
-    summary begin with the verdict; scores set by hand are held against nothing. The exit code stays 0.
+    summary begin with the verdict; scores set by hand, and runs with rejected lines, are held against nothing. The exit code stays 0.
 
     \b
     evalkit report latest
@@ -84,8 +106,10 @@ def report(
     from evalkit.cli.policies import held_by_rights, show_held  # noqa: PLC0415 - heavy imports wait
     from evalkit.report.build import report_run  # noqa: PLC0415 - heavy imports wait for the command
 
-    digest = digest_of(run, runs_dir=runs_dir, by=by, manual=manual)
-    found = None if manual else held_by_rights(run, digest.run.manifest, runs_dir=runs_dir)
+    told = intake()
+    digest = digest_of(run, runs_dir=runs_dir, by=by, manual=manual, intake=told, reports_dir=reports_dir)
+    partial = manual or told.rejected
+    found = None if partial else held_by_rights(run, digest.run.manifest, runs_dir=runs_dir)
     verdict = None if isinstance(found, str) else found
     folder = reports_dir / digest.run.run_id
     written = report_run(digest, folder, verdict=verdict, mask_pii=mask_pii, csv_raw=csv_raw)

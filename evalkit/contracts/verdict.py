@@ -104,6 +104,10 @@ class Outcome(Frozen):
     """The second layer: how much of the task was done; null where that is not known."""
     success_level: SuccessLevel | None = None
     """The third layer, by the policy; null where the first two do not decide it."""
+    success_least: SuccessLevel | None = None
+    """The third layer if all that is unknown were bad; null where there is no task."""
+    success_most: SuccessLevel | None = None
+    """The third layer if all that is unknown were good; null where there is no task."""
     passed: bool | None = None
     """Whether the rules hold, by the case's logic; null: undecided."""
     decided_by: str = ""

@@ -27,6 +27,7 @@ DEFAULT = tuple(
         "latency",
         "outcome",
         "passes",
+        "text",
         "judged",
     )
 )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import re
 
+from evalkit.finding.folding import CJK
 from evalkit.finding.said import plain
 
 __all__ = ["any_of", "literal", "whole"]
 
-_CJK = r"[\u2e80-\u9fff\uf900-\ufaff]"
 _LOOSE = re.compile(
-    rf"(?<={_CJK})\s*(?=[a-z0-9])|(?<=[a-z0-9])\s*(?={_CJK})|(?P<gap>(?<={_CJK})\s+(?={_CJK}))|(?P<space>\s+)|(?P<comma>[,，])"
+    rf"(?<={CJK})\s*(?=[a-z0-9])|(?<=[a-z0-9])\s*(?={CJK})|(?P<gap>(?<={CJK})\s+(?={CJK}))|(?P<space>\s+)|(?P<comma>[,，])"
 )
 _BETWEEN = {"space": r"\s+", "comma": r"[,，]", "gap": r"[\s,，、;；]*"}
 _LIMIT = r"(?!\s*(?:分|元|块|小时|天)?(?:钱)?(?:以上|以下|以内|之内|左右|or (?:higher|more|above)))"

@@ -1,7 +1,4 @@
-"""What was said in a dialog, as it is compared: after NFKC and case folding, each place traced back.
-
-A Chinese comma stays one, so that `88，100` is two numbers and `88,100` is one.
-"""
+"""What was said in a dialog, as it is compared: after folding, each place traced back."""
 
 from __future__ import annotations
 
@@ -11,12 +8,13 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from evalkit.contracts import EvalRecord
+from evalkit.finding.folding import caseless
 
 __all__ = ["Plain", "Said", "plain", "said"]
 
 _Span = tuple[int, int]
 _Origin = tuple[_Span, ...]
-_COMMA = "，"
+_folded = functools.lru_cache(maxsize=8192)(caseless)
 
 
 class Plain(NamedTuple):
@@ -95,11 +93,3 @@ def _traced(text: str) -> Plain:
         origin += [(start, end)] * len(part)
         start = end
     return Plain("".join(parts), tuple(origin))
-
-
-@functools.lru_cache(maxsize=8192)
-def _folded(text: str) -> str:
-    """Folded until nothing changes: folding the case may leave what NFKC would still change."""
-    if text == _COMMA:
-        return text
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

@@ -21,9 +21,9 @@ from evalkit.judges.completion import Failed, Refused, complete, parameters
 from evalkit.judges.config import JudgeConfig
 from evalkit.judges.fitting import fitted
 from evalkit.judges.parsing import Unusable, fault, schema, verdict_in
-from evalkit.judges.prompts import messages, version
 from evalkit.judges.replies import Reply, refuses
 from evalkit.judges.server import Server
+from evalkit.questions.wording import messages, version
 
 __all__ = ["chat", "identity"]
 
@@ -54,7 +54,8 @@ def identity(config: JudgeConfig) -> str:
 
 
 def _limits(config: JudgeConfig) -> list[Any]:
-    return [config.context_chars, config.overflow, config.reason_chars]
+    shown = ["masked"] if config.mask_personal else []
+    return [config.context_chars, config.overflow, config.reason_chars, *shown]
 
 
 async def chat(question: Question, *, server: Server, cache: Cache, repeat: int = 0) -> Judgement:
@@ -63,7 +64,7 @@ async def chat(question: Question, *, server: Server, cache: Cache, repeat: int 
     The same question, asked of the same model with the same words and parameters, is answered from the cache.
     Never raises for what the model or its server did.
     """
-    whole = Question.model_validate(server.mask.value(question.model_dump()))
+    whole = _presentable(question, server)
     asked = _Asked()
     short = fitted(whole, server.config.context_chars, overflow=server.config.overflow)
     if short is None:
@@ -74,6 +75,12 @@ async def chat(question: Question, *, server: Server, cache: Cache, repeat: int 
     if kept is not None:
         return _judgement(kept, short, server, asked, cached=True)
     return await _answered(short, server, asked, key=key, cache=cache, repeat=repeat)
+
+
+def _presentable(question: Question, server: Server) -> Question:
+    told = Question.model_validate(server.mask.value(question.model_dump()))
+    material = {role: server.presentable(text) for role, text in told.material.items()}
+    return told.model_copy(update={"material": material})
 
 
 async def _answered(
@@ -91,10 +98,10 @@ async def _answered(
         return _none(server, asked, "judge_error", error.error)
     if said is None:
         return _none(server, asked, "judge_error", ChannelError(kind="unusable", message=asked.complaint))
-    masked = server.mask.value(said)
-    judgement = _judgement(masked, question, server, asked, cached=False)
-    if fault(masked, question) is None:
-        cache.put(key, {"said": masked, "served_by": asked.served_by})
+    told = server.mask.value(said)
+    judgement = _judgement(told, question, server, asked, cached=False)
+    if fault(told, question) is None:
+        cache.put(key, {"said": told, "served_by": asked.served_by})
     return judgement
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from evalkit.contracts import ChannelError, Question
 from evalkit.judges.config import JudgeConfig
 from evalkit.judges.parsing import schema
-from evalkit.judges.prompts import messages
 from evalkit.judges.replies import Reply, filtered, reply_in
 from evalkit.judges.server import Server
 from evalkit.net.exchange import Exchange
+from evalkit.questions.wording import messages
 
 __all__ = ["Failed", "Refused", "complete", "parameters"]
 

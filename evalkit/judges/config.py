@@ -1,4 +1,4 @@
-"""The judges that a configuration names: tables [judges.NAME] of `evalkit.toml`, unknown keys refused."""
+"""The judges that a configuration names, and how they are asked: tables of `evalkit.toml`, unknown keys refused."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from evalkit.errors import UnknownName, UsageError
 from evalkit.judges.budget import Prices
 from evalkit.net.keys import checked_reference
 from evalkit.reading.configuration import held, tables
+from evalkit.registry import names
 
-__all__ = ["JudgeConfig", "Role", "choose", "read"]
+__all__ = ["JudgeConfig", "Role", "choose", "measures", "read"]
 
 Role = Literal["judge", "embedding", "moderation"]
 """What a model is for: to answer questions, to turn texts into vectors, to name harms."""
@@ -52,6 +53,8 @@ class JudgeConfig(BaseModel):
     """The longest material of one question, in characters."""
     overflow: Literal["error", "head_tail"] = "error"
     """What becomes of longer material: no verdict, or only its beginning and end are judged."""
+    mask_personal: bool = False
+    """Whether phone, identity and card numbers and mail names are masked before anything is sent."""
     price_per_call: float = Field(default=0, ge=0)
     """Price of a call."""
     price_per_1k_prompt: float = Field(default=0, ge=0)
@@ -68,6 +71,20 @@ class JudgeConfig(BaseModel):
 def read(path: Path) -> dict[str, JudgeConfig]:
     """The judges of the configuration by name; NoInput, or UsageError naming the key that does not hold."""
     return {name: _judge(table, f"{path}: [judges.{name}]") for name, table in tables(path, "judges").items()}
+
+
+def measures(path: Path) -> dict[str, dict[str, Any]]:
+    """The parameters of measures by name, as the tables [measures.NAME] give them; NoInput without the file.
+
+    UnknownName for a measure that nobody knows, UsageError for what is no table.
+    """
+    found = tables(path, "measures")
+    for name, table in found.items():
+        if name not in names("measure"):
+            raise UnknownName("measure", name, names("measure"))
+        if not isinstance(table, dict):
+            raise UsageError(f"{path} measures.{name}: found {table!r}, wanted a table [measures.{name}].")
+    return found
 
 
 def choose(judges: dict[str, JudgeConfig], name: str, *, role: Role) -> JudgeConfig:

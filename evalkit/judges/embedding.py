@@ -18,7 +18,7 @@ async def embed(texts: Sequence[str], *, server: Server, cache: Cache) -> list[l
 
     Raises Incomplete where the endpoint fails or its vectors cannot be used, OverBudget as for any call.
     """
-    masked = [server.mask.text(text) for text in texts]
+    masked = [server.presentable(text) for text in texts]
     keys = [
         content_key(endpoint=server.config.base_url, model=server.config.model, text=text) for text in masked
     ]

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalkit.contracts import EvalRecord
+from evalkit.contracts import EvalRecord, Judgement
 from evalkit.errors import UsageError
+from evalkit.fitting import fitted
 from evalkit.judgements import JudgedKey, content_of
 from evalkit.judges.batch import Job
 from evalkit.judges.cache import content_key
+from evalkit.judges.measures import Measure
 from evalkit.judges.panel import Panel
 from evalkit.records import Records
 from evalkit.registry import Spec, bind
@@ -44,29 +46,50 @@ def jobs(records: Records, panel: Panel, wanted: Wanted) -> Iterator[Job]:
     Raises UnknownName for a metric nobody knows, UsageError where one needs what is not configured.
     """
     resources = _resources(records, wanted)
+    names = {metric: _name(metric, panel, wanted) for metric in wanted.metrics}
     bound = [
-        (metric, repeat, _bound(metric, panel, repeat, resources, wanted))
+        (metric, repeat, _named(names[metric], _bound(metric, panel, repeat, resources, wanted)))
         for metric in wanted.metrics
         for repeat in range(wanted.repeats)
     ]
-    setups = {metric: _setup(metric, resources, wanted) for metric in wanted.metrics}
+    setups = {metric: _setup(metric, resources) for metric in wanted.metrics}
     for record in records:
         content = content_of(record)
         for metric, repeat, ask in bound:
             setup = setups[metric]
             if metric == "pairwise" and record.key in wanted.others:
                 setup = content_key(setup=setup, other=content_of(wanted.others[record.key]))[:16]
-            yield Job(JudgedKey(record.key, metric, panel.name, setup, repeat, content), record, ask)
+            yield Job(JudgedKey(record.key, metric, names[metric], setup, repeat, content), record, ask)
 
 
-def _bound(metric: str, panel: Panel, repeat: int, resources: Mapping[str, Any], wanted: Wanted) -> Any:
+def _name(metric: str, panel: Panel, wanted: Wanted) -> str:
+    """Who judges: the judge, and what it is told beside its own words. A judge of other things is another one."""
+    told: dict[str, Any] = {"params": wanted.params.get(metric)}
+    told["embedding"] = wanted.embedding if metric in EMBEDDED else None
+    return f"{panel.name}+{content_key(**told)[:6]}" if any(told.values()) else panel.name
+
+
+def _named(name: str, ask: Measure) -> Measure:
+    """The same, whose judgements carry that name."""
+
+    async def told(record: EvalRecord) -> Judgement | None:
+        said = await ask(record)
+        return said and said.model_copy(update={"judge": name})
+
+    return told
+
+
+def _bound(metric: str, panel: Panel, repeat: int, resources: Mapping[str, Any], wanted: Wanted) -> Measure:
     if metric in EMBEDDED and panel.embed is None:
         raise UsageError(
             f"{metric} compares meanings: name an embedding model with `embedding = …` in the judge's table, "
             'and configure it with role = "embedding".'
         )
     spec = Spec(metric, dict(wanted.params.get(metric, {})))
-    return bind("measure", spec, **{**resources, **panel.resources(repeat)})
+    models = {**resources, **panel.resources(repeat)}
+    given = fitted("measure", spec, reserved=("judge", "embed", "moderate", "others"))
+    bound: Measure = bind("measure", Spec(metric, given), **models)
+    return bound
 
 
 def _resources(records: Records, wanted: Wanted) -> dict[str, Any]:
@@ -74,9 +97,7 @@ def _resources(records: Records, wanted: Wanted) -> dict[str, Any]:
     return {"labels": dict.fromkeys(labels, ""), "others": wanted.others}
 
 
-def _setup(metric: str, resources: Mapping[str, Any], wanted: Wanted) -> str:
-    """A hash over what the metric was asked with beside the record and the judge."""
+def _setup(metric: str, resources: Mapping[str, Any]) -> str:
+    """A hash over what of the run the metric was asked with beside the record."""
     labels = list(resources["labels"]) if metric == "intent_classification" else []
-    embedding = wanted.embedding if metric in EMBEDDED else None
-    params = dict(wanted.params.get(metric, {}))
-    return content_key(labels=labels, embedding=embedding, params=params)[:16]
+    return content_key(labels=labels)[:16]

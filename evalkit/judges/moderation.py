@@ -17,7 +17,7 @@ async def moderate(text: str, *, server: Server, cache: Cache) -> Judgement:
 
     What the endpoint does not answer is no clean text: then `status` says why there is no verdict.
     """
-    masked = server.mask.text(text)
+    masked = server.presentable(text)
     key = content_key(endpoint=server.config.base_url, model=server.config.model, moderated=masked)
     kept = cache.get(key)
     if _fits(kept):

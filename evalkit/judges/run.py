@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from evalkit.contracts import Judgement
 from evalkit.errors import NoInput, UsageError
@@ -37,6 +38,7 @@ class JudgingPlan:
     replay: Path | None = None
     against: Path | None = None
     retry_errors: bool = False
+    params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def config(self) -> JudgeConfig:
@@ -54,7 +56,8 @@ class JudgingPlan:
         if "pairwise" in chosen and not self.against:
             raise UsageError("pairwise: found no run to compare with, wanted --against RUN.")
         model = choose(dict(self.judges), embedding, role="embedding").model if embedding else None
-        return Wanted(tuple(dict.fromkeys(chosen)), self.repeats, others, model)
+        params = {metric: self.params[metric] for metric in chosen if metric in self.params}
+        return Wanted(tuple(dict.fromkeys(chosen)), self.repeats, others, model, params)
 
 
 @dataclass(frozen=True, slots=True)

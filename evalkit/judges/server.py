@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 
 from evalkit.contracts import Usage
+from evalkit.finding.personal import masked
 from evalkit.judges.budget import Budget, Prices
 from evalkit.judges.config import JudgeConfig
 from evalkit.net.exchange import Exchange, fetch
@@ -40,6 +41,11 @@ class Server:
     mask: Mask = field(default_factory=Mask, repr=False)
     gate: Gate = field(default_factory=Gate)
     structured: bool = True
+
+    def presentable(self, text: str) -> str:
+        """A text of others as it may be sent: without secrets, and without personal data where that was asked for."""
+        told = self.mask.text(text)
+        return masked(told) if self.config.mask_personal else told
 
     async def post(self, path: str, body: dict[str, Any], *, max_tokens: int = 0) -> Exchange:
         """What came of the request in its last try; OverBudget where a try may cost more than is left."""

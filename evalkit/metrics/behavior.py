@@ -46,7 +46,7 @@ def compute(
     return [
         MetricResult(
             name,
-            *slice_mean(table, Scores(holds.astype(np.float64), counted)),
+            *slice_mean(table, Scores.flags(holds, counted)),
             is_pct=True,
             is_rate=True,
             lower_is_better=True,
@@ -69,12 +69,9 @@ def _retrieval(table: Records) -> Iterator[_Column]:
 
 
 def _fallback(table: Records, texts: Sequence[str]) -> _Column:
-    answers = table.column("response")
-    given = np.array([answer is not None for answer in answers], dtype=np.bool_)
-    falls = np.array([any(text in (answer or "") for text in texts) for answer in answers], dtype=np.bool_)
     needed = table.numbers("needs_retrieval") == 1
-    counted = given & needed & table.equals("answer_status", "ok") & bool(texts)
-    return "fallback_when_required", falls, counted
+    counted = table.told("response") & needed & table.equals("answer_status", "ok") & bool(texts)
+    return "fallback_when_required", table.contains("response", texts), counted
 
 
 def _channels(table: Records) -> Iterator[_Column]:
@@ -86,6 +83,5 @@ def _channels(table: Records) -> Iterator[_Column]:
 
 
 def _retried(table: Records) -> _Column:
-    tries = zip(table.column("answer_attempts"), table.column("evidence_attempts"), strict=True)
-    most = np.array([max(len(answer), len(evidence)) for answer, evidence in tries], dtype=np.int64)
+    most = np.maximum(table.sizes("answer_attempts"), table.sizes("evidence_attempts"))
     return "retry_rate", most > 1, most > 0

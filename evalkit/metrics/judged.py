@@ -6,10 +6,14 @@ metric of its own.
 
 from __future__ import annotations
 
-from evalkit.contracts import EvalRecord, MetricResult
+from collections.abc import Mapping
+
+import numpy as np
+
+from evalkit.contracts import EvalRecord, Judgement, MetricResult
 from evalkit.judgements import Judged
 from evalkit.records import Records, RecordsLike
-from evalkit.slices import slice_mean
+from evalkit.slices import Scores, slice_mean
 
 __all__ = ["compute"]
 
@@ -23,27 +27,28 @@ def compute(records: RecordsLike) -> list[MetricResult]:
     was asked about at all; one lacking verdict makes it 1. Without any judgement: no result at all.
     """
     table = Records.of(records)
-    names = sorted({name for record in table for name in record.judgements} - {Judged.RULES})
+    asked = table.given("judgements")
+    said = {int(row): table[int(row)].judgements for row in np.flatnonzero(asked)}
+    names = sorted({name for each in said.values() for name in each} - {Judged.RULES})
     if not names:
         return []
-    results = [_judged(table, name) for name in names]
-    failed = slice_mean(table, _failed)
+    results = [_judged(table, said, name) for name in names]
+    failed = slice_mean(table, _failed, where=asked)
     return [
         *results,
         MetricResult("judge_error_rate", *failed, is_pct=True, is_rate=True, lower_is_better=True),
     ]
 
 
-def _judged(table: Records, name: str) -> MetricResult:
-    def score(record: EvalRecord) -> float | None:
-        said = record.judgements.get(name)
-        return said.score if said is not None and said.status == "ok" else None
-
-    is_rate = name in _RATES and all(score(record) in (0.0, 1.0, None) for record in table)
-    by = {said.judge for record in table if (said := record.judgements.get(name)) is not None and said.judge}
-    return MetricResult(
-        name, *slice_mean(table, score), is_pct=True, is_rate=is_rate, judge=", ".join(sorted(by))
-    )
+def _judged(table: Records, said: Mapping[int, Mapping[str, Judgement]], name: str) -> MetricResult:
+    found = {row: each[name] for row, each in said.items() if name in each}
+    scores = {row: one.score for row, one in found.items() if one.status == "ok" and one.score is not None}
+    values, counted = np.zeros(len(table)), np.zeros(len(table), dtype=np.bool_)
+    values[list(scores)], counted[list(scores)] = list(scores.values()), True
+    is_rate = name in _RATES and set(scores.values()) <= {0.0, 1.0}
+    judges = ", ".join(sorted({one.judge for one in found.values() if one.judge}))
+    means = slice_mean(table, Scores(values, counted))
+    return MetricResult(name, *means, is_pct=True, is_rate=is_rate, judge=judges)
 
 
 def _failed(record: EvalRecord) -> float | None:

@@ -163,13 +163,19 @@ def _cuts(table: Records) -> dict[str, _Column]:
 
 def _cut(table: Records, channel: str) -> _Column:
     """When the deadline ended the exchange of that channel, infinite where nobody says; NaN where it did not."""
-    kinds = table.column(f"{channel}_error.kind")
-    deadline = np.array([str(kind).startswith("deadline") for kind in kinds], dtype=np.bool_)
-    deadline &= ~table.equals(f"{channel}_status", "ok") & ~_cached(table)
+    deadline = _deadline(table, channel) & ~table.equals(f"{channel}_status", "ok") & ~_cached(table)
     end = table.numbers(f"{channel}_timings.end_ms")
     if channel == "answer":
         end = np.where(np.isnan(end), table.numbers("total_ms"), end)
     return np.where(deadline, np.where(np.isnan(end), np.inf, end), np.nan)
+
+
+def _deadline(table: Records, channel: str) -> _Mask:
+    """Where the error of that channel is of a kind that a deadline made."""
+    (codes,) = table.codes(f"{channel}_error.kind")
+    found = np.unique(codes[codes >= 0]).tolist()
+    texts = table.vocabulary if found else []
+    return np.isin(codes, [code for code in found if texts[code].startswith("deadline")])
 
 
 def _latency(name: str, scores: Scores, cuts: _Column | None) -> Latency:

@@ -30,7 +30,7 @@ class Pairing(NamedTuple):
 
 
 class _Scores(NamedTuple):
-    """The scores of one record by the name of the metric; null where it does not count."""
+    """The scores of one answered record by the name of the metric; null where it does not count."""
 
     tool_precision: float | None = None
     tool_recall: float | None = None
@@ -54,8 +54,11 @@ def compute(records: RecordsLike) -> list[MetricResult]:
     was made and 0 else.
     """
     table = Records.of(records)
-    rows = np.array([_scores(record) for record in table], dtype=np.float64)
-    columns = rows.reshape(len(table), len(_Scores._fields)).T
+    asked = table.told("expected_tools") | table.told("expected_turns")
+    rows = np.flatnonzero(asked & table.equals("answer_status", "ok"))
+    columns = np.full((len(_Scores._fields), len(table)), np.nan)
+    scores = [_scores(table[row]) for row in rows.tolist()]
+    columns[:, rows] = np.array(scores, dtype=np.float64).reshape(len(rows), len(columns)).T
     return [
         MetricResult(name, *slice_mean(table, Scores(column, ~np.isnan(column))), is_pct=True)
         for name, column in zip(_Scores._fields, columns, strict=True)
@@ -70,16 +73,23 @@ def calls(record: EvalRecord) -> tuple[ToolCall, ...] | None:
 
 
 def _scores(record: EvalRecord) -> _Scores:
-    made = calls(record)
-    if record.answer_status != "ok":
-        return _Scores()
-    turns = _step_ratio(record)
-    if record.expected_tools is None or made is None:
+    expected, made = record.expected_tools, calls(record)
+    turns = _step_ratio(record) if record.expected_turns else None
+    if expected is None or made is None:
         return _Scores(step_ratio=turns)
-    if not record.expected_tools:
+    if not expected:
         kept = 0.0 if made else 1.0
         return _Scores(kept, kept, kept, None, kept, turns, kept)
-    return _call_scores(record.expected_tools, made)._replace(step_ratio=turns)
+    n, wanted, equal, common = _compared(expected, made)
+    return _Scores(
+        n / len(made) if made else None,
+        n / len(expected),
+        2 * n / (len(expected) + len(made)),
+        equal / wanted if wanted else None,
+        min(1.0, len(expected) / len(made)) if made else None,
+        turns,
+        common / len(expected),
+    )
 
 
 def _step_ratio(record: EvalRecord) -> float | None:
@@ -87,20 +97,17 @@ def _step_ratio(record: EvalRecord) -> float | None:
     return min(1.0, record.expected_turns / turns) if record.expected_turns and turns else None
 
 
-def _call_scores(expected: Sequence[ToolCall], made: Sequence[ToolCall]) -> _Scores:
-    """The scores where at least one call is expected."""
-    found = pairing(expected, made)
-    wanted = sum(len(call.arguments) for call, _ in found.pairs)
-    equal = sum(_equal_arguments(*pair) for pair in found.pairs)
-    n = len(found.pairs)
-    return _Scores(
-        tool_precision=n / len(made) if made else None,
-        tool_recall=n / len(expected),
-        tool_f1=2 * n / (len(expected) + len(made)),
-        argument_accuracy=equal / wanted if wanted else None,
-        call_ratio=min(1.0, len(expected) / len(made)) if made else None,
-        partial_match=_common(expected, made) / len(expected),
-    )
+def _compared(expected: Sequence[ToolCall], made: Sequence[ToolCall]) -> tuple[int, int, int, int]:
+    """How many pairs there are, their expected arguments, those given equal, and the names found in order."""
+    names, others = [call.name for call in expected], [call.name for call in made]
+    by_name = dict(zip(others, made, strict=True))
+    if len(set(names)) == len(names) and len(by_name) == len(others):  # a name pairs in one way only
+        pairs = [(call, by_name[name]) for name, call in zip(names, expected, strict=True) if name in by_name]
+    else:
+        pairs = list(pairing(expected, made).pairs)
+    wanted = sum([len(call.arguments) for call, _ in pairs])
+    equal = sum([_equal_arguments(call, other) for call, other in pairs])
+    return len(pairs), wanted, equal, len(names) if names == others else _common(names, others)
 
 
 def pairing(expected: Sequence[ToolCall], made: Sequence[ToolCall]) -> Pairing:
@@ -191,14 +198,16 @@ class _Plan:
 
 def _equal_arguments(expected: ToolCall, made: ToolCall) -> int:
     """How many of the expected arguments were given that very value."""
-    return sum(
-        name in made.arguments and same(made.arguments[name], value)
-        for name, value in expected.arguments.items()
-    )
+    given, equal = made.arguments, 0
+    for name, value in expected.arguments.items():
+        equal += name in given and same(given[name], value)
+    return equal
 
 
 def same(found: object, wanted: object) -> bool:
     """Whether two JSON values are equal: 1 is 1.0, but true is not 1; objects have no order, lists do."""
+    if type(wanted) is str:
+        return found == wanted
     if isinstance(found, bool) or isinstance(wanted, bool):
         return found is wanted
     if isinstance(found, dict) and isinstance(wanted, dict):
@@ -208,12 +217,12 @@ def same(found: object, wanted: object) -> bool:
     return found == wanted
 
 
-def _common(expected: Sequence[ToolCall], made: Sequence[ToolCall]) -> int:
+def _common(expected: Sequence[str], made: Sequence[str]) -> int:
     """The length of the longest sequence of names that is a subsequence of both."""
     row = [0] * (len(made) + 1)
-    for call in expected:
+    for name in expected:
         above = row
         row = [0]
         for place, other in enumerate(made):
-            row.append(above[place] + 1 if call.name == other.name else max(above[place + 1], row[place]))
+            row.append(above[place] + 1 if name == other else max(above[place + 1], row[place]))
     return row[-1]

@@ -22,8 +22,10 @@ and keeps what had arrived. Deadlines are wall clock over the whole exchange, wh
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Sequence
+import contextlib
+import urllib.parse
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -31,13 +33,29 @@ from typing import Any, NamedTuple
 import httpx
 
 from evalkit.contracts import ChannelError, Timings
+from evalkit.net.capture import chunks, ended, send
 from evalkit.net.framing import EVENT_STREAM, FrameDecoder, Framing
 from evalkit.net.refusal import Refused, expect, refused
 from evalkit.net.sse import Event, EventTooLarge
-from evalkit.net.transport import Stamped, Stamps, WireError, chunks
+from evalkit.net.transport import Stamped, Stamps, WireError
 from evalkit.net.wire import decoded, storable
 
-__all__ = ["Arrival", "Exchange", "fetch", "stream", "timings"]
+__all__ = ["ASKED_FOR", "Arrival", "Exchange", "fetch", "marked", "stream", "timings"]
+
+ASKED_FOR = "X-Evalkit-Case"
+"""The header that names the sample of a request: a process that dies while it asks asks again when resumed."""
+
+_mark: ContextVar[str | None] = ContextVar("mark", default=None)
+
+
+@contextlib.contextmanager
+def marked(mark: str) -> Iterator[None]:
+    """Name the sample, run/sample#repeat, in every request of this block; what no header can hold is escaped."""
+    token = _mark.set(urllib.parse.quote(mark, safe="/#", errors="replace"))
+    try:
+        yield
+    finally:
+        _mark.reset(token)
 
 
 class Arrival(NamedTuple):
@@ -51,7 +69,8 @@ class Arrival(NamedTuple):
 class Exchange:
     """What came back for one request: `events` of a stream, or the `reply` of a JSON call.
 
-    `tail` is what was cut off at the end of a stream; `retry_after` is the header of that name.
+    `tail` is what was cut off at the end of a stream; `retry_after` is the header of that name. `bad_utf8` says
+    that bytes of the stream were no UTF-8 and stand as U+FFFD.
     """
 
     stamps: Stamps = field(default_factory=Stamps)
@@ -59,6 +78,7 @@ class Exchange:
     retry_after: str | None = None
     events: list[Arrival] = field(default_factory=list)
     tail: bytes = b""
+    bad_utf8: bool = False
     reply: Any = None
     error: ChannelError | None = None
     first_byte_at: float | None = None
@@ -98,9 +118,11 @@ async def _exchange(
 ) -> Exchange:
     seen = Exchange()
     request.extensions["stamps"] = seen.stamps
+    if mark := _mark.get():
+        request.headers[ASKED_FOR] = mark
     try:
         async with asyncio.timeout(total_s) as total, asyncio.timeout(first_s) as first:
-            response = await client.send(request, stream=True)
+            response = await send(client, request)
             await _receive(response, seen, lambda: read(response, seen, first))
     except TimeoutError:
         seen.error = _deadline("total", total_s) if total.expired() else _deadline("first_event", first_s)
@@ -110,7 +132,7 @@ async def _exchange(
         seen.error = error.error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         seen.error = _broken(error, seen)
-    seen.ended_at = seen.stamps.ended_at or time.perf_counter()
+    seen.ended_at = ended(request, seen.stamps)
     return seen
 
 
@@ -151,7 +173,7 @@ async def _read_events(
             if seen.events and first.when() is not None and not first.expired():
                 first.reschedule(None)
     finally:
-        seen.tail = decoder.tail
+        seen.tail, seen.bad_utf8 = decoder.tail, decoder.bad_utf8
 
 
 def _take(seen: Exchange, decoder: FrameDecoder, chunk: Stamped) -> None:

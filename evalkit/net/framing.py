@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from evalkit.net.sse import Decoder, Event, EventTooLarge
+from evalkit.net.sse import Decoder, Event, EventTooLarge, is_utf8
 
 __all__ = ["EVENT_STREAM", "FrameDecoder", "Framing", "Lines"]
 
 
 class FrameDecoder(Protocol):
-    """Bytes in, whole events out; `tail` is what has come of the next one."""
+    """Bytes in, whole events out; `tail` is what has come of the next one.
+
+    `bad_utf8` says that bytes of an event were no UTF-8 and stand as U+FFFD.
+    """
+
+    bad_utf8: bool
 
     @property
     def tail(self) -> bytes:
@@ -40,6 +45,7 @@ class Lines:
     """
 
     def __init__(self, *, coded: bool, max_event_bytes: int = 1 << 20) -> None:
+        self.bad_utf8 = False
         self._coded = coded
         self._cap = max_event_bytes
         self._line: list[bytes] = []
@@ -67,7 +73,9 @@ class Lines:
             raise EventTooLarge(self._cap, events)
 
     def _end_line(self, events: list[Event]) -> None:
-        line = b"".join(self._line).decode("utf-8", "replace").strip("\r")
+        raw = b"".join(self._line)
+        line = raw.decode("utf-8", "replace").strip("\r")
+        self.bad_utf8 |= "\ufffd" in line and not is_utf8(raw)
         self._line.clear()
         self._held = 0
         if line.strip():

@@ -8,9 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from evalkit.errors import UsageError
+from evalkit.net.capture import playing
+from evalkit.net.logs import guard
 from evalkit.net.masking import Mask
 
-__all__ = ["checked_reference", "is_secret_name", "mask_of", "resolved"]
+__all__ = ["STAND_IN_KEY", "checked_reference", "is_secret_name", "mask_of", "resolved"]
+
+STAND_IN_KEY = "no-key"
+"""What targets get in the place of keys and logins where exchanges are played back; too short to be blacked out."""
 
 _REFERENCE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|file:.+")
 _SECRET_NAME = re.compile(
@@ -26,10 +31,15 @@ def checked_reference(reference: str, *, place: str) -> str:
 
 
 def resolved(reference: str | None, *, place: str) -> str:
-    """The key that the reference leads to, empty without one; UsageError where it leads nowhere."""
+    """The key that the reference leads to, empty without one; UsageError where it leads nowhere.
+
+    Where exchanges are played back, nobody needs the key: a stand-in comes instead.
+    """
     if reference is None:
         return ""
     kind, _, name = checked_reference(reference, place=place).partition(":")
+    if playing():
+        return STAND_IN_KEY
     key = _from_file(name, place) if kind == "file" else os.environ.get(name, "")
     if not key.strip():
         raise UsageError(f"{place}: found no key at {reference}; set the variable, or fill the file.")
@@ -51,7 +61,11 @@ def is_secret_name(name: str) -> bool:
 
 
 def mask_of(*keys: str, environment: Mapping[str, str] | None = None) -> Mask:
-    """A mask over the keys, and over every variable of the environment that is named like a secret."""
+    """A mask over the keys, and over every variable of the environment that is named like a secret.
+
+    From then on the log is guarded too.
+    """
+    guard()
     mask = Mask()
     variables = os.environ if environment is None else environment
     for secret in (*keys, *(value for name, value in variables.items() if is_secret_name(name))):

@@ -8,7 +8,8 @@ from http import HTTPStatus
 import httpx
 
 from evalkit.contracts import ChannelError
-from evalkit.net.transport import WireError, chunks
+from evalkit.net.capture import chunks
+from evalkit.net.transport import WireError
 from evalkit.net.wire import decoded, excerpt, storable
 
 __all__ = ["Refused", "expect", "refused"]

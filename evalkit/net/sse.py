@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["Decoder", "Event", "EventTooLarge"]
+__all__ = ["Decoder", "Event", "EventTooLarge", "is_utf8"]
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
@@ -52,6 +52,7 @@ class Decoder:
         self._block: list[bytes] = []
         self._held = 0
         self._last_id = ""
+        self.bad_utf8 = False
 
     @property
     def tail(self) -> bytes:
@@ -109,7 +110,9 @@ class Decoder:
         data = [value for name, value in fields if name == b"data"]
         kind = next((value for name, value in reversed(fields) if name == b"event"), b"")
         if data or (kind and self._bare_events):
-            events.append(Event(_text(kind or b"message"), _text(b"\n".join(data)), self._last_id))
+            event = Event(_text(kind or b"message"), _text(b"\n".join(data)), self._last_id)
+            self.bad_utf8 |= "\ufffd" in event.data and not is_utf8(b"\n".join(data))
+            events.append(event)
 
 
 def _field(line: bytes) -> tuple[bytes, bytes]:
@@ -119,3 +122,12 @@ def _field(line: bytes) -> tuple[bytes, bytes]:
 
 def _text(value: bytes) -> str:
     return value.decode("utf-8", "replace")
+
+
+def is_utf8(value: bytes) -> bool:
+    """Whether the bytes are UTF-8 as they stand."""
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

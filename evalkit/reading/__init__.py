@@ -6,8 +6,28 @@ or does not fit the model, is a `Fault` with its file, line and field.
 
 from __future__ import annotations
 
-from evalkit.reading.decoding import decode
+from evalkit.reading.blocks import Block, Line, blocks, lines
+from evalkit.reading.decoding import Refusal, decode
 from evalkit.reading.encoding import encode
-from evalkit.reading.files import Line, Reading, document, fit, lines, parse, read
+from evalkit.reading.files import Reading, Reject, document, fit, parse, read
+from evalkit.reading.intake import Intake, LineCounts
+from evalkit.reading.sources import stem
 
-__all__ = ["Line", "Reading", "decode", "document", "encode", "fit", "lines", "parse", "read"]
+__all__ = [
+    "Block",
+    "Intake",
+    "Line",
+    "LineCounts",
+    "Reading",
+    "Refusal",
+    "Reject",
+    "blocks",
+    "decode",
+    "document",
+    "encode",
+    "fit",
+    "lines",
+    "parse",
+    "read",
+    "stem",
+]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from io import BufferedReader
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from evalkit.errors import BadData, Fault, NoInput
-from evalkit.reading.decoding import MAX_LINE_BYTES, decode, json_value, shown
+from evalkit.errors import BadData, Fault
+from evalkit.reading.blocks import BOM, Line, lines
+from evalkit.reading.columnar import Row, columns_of, is_table, rows
+from evalkit.reading.decoding import MAX_LINE_BYTES, Refusal, decode, json_value, shown
+from evalkit.reading.sources import opened
 
-__all__ = ["Line", "Reading", "document", "fit", "lines", "opened", "parse", "read"]
+__all__ = ["Reading", "Reject", "document", "fit", "parse", "read", "take_line"]
 
 _ModelT = TypeVar("_ModelT", bound=BaseModel)
 _MAX_NAME = 80
@@ -24,55 +28,52 @@ _WORDS = {
     "valid dictionary": "object",
     "a object": "an object",
 }
-_BOM = b"\xef\xbb\xbf"
 
 
-class Line(NamedTuple):
-    """One line: its number from 1, the offset of its first byte, its bytes, and whether `\\n` ended it."""
+class Reject(NamedTuple):
+    """A line that did not hold: its number, the offset of its first byte, why, and its bytes.
 
-    number: int
-    offset: int
-    raw: bytes
-    ended: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Reading(Generic[_ModelT]):
-    """What a file held: `items` with the `numbers` of their lines, `faults`, and the counts of the rest."""
-
-    items: list[_ModelT]
-    numbers: list[int]
-    faults: list[Fault]
-    blank: int
-    torn: int
-
-
-def lines(path: Path, *, max_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:
-    """The lines of the file, one at a time.
-
-    Raises NoInput where the file cannot be read, BadData at a line of more than `max_bytes`: what comes
-    after it is not read, because such a line may have no end.
+    Of a row of a table the offset is null and the bytes are its cells as JSON.
     """
-    with opened(path) as file:
-        number, offset = 0, 0
-        while raw := file.readline(max_bytes + 2):
-            number += 1
-            body = (raw.removeprefix(_BOM) if offset == 0 else raw).removesuffix(b"\n").removesuffix(b"\r")
-            if len(body) > max_bytes:
-                found = f"more than {max_bytes:,} bytes"
-                raise BadData([Fault(str(path), number, "line", found, "a shorter line; the rest is unread")])
-            yield Line(number, offset, body, raw.endswith(b"\n"))
-            offset += len(raw)
+
+    line: int
+    offset: int | None
+    reason: str
+    raw: bytes
 
 
-def opened(path: Path) -> BufferedReader:
-    """The file, open for its bytes; NoInput where it cannot be."""
-    try:
-        return path.open("rb")
-    except FileNotFoundError:
-        raise NoInput(f"{path}: found no such file, wanted a file to read.") from None
-    except (OSError, ValueError) as error:
-        raise NoInput(f"{path}: cannot be read ({error}), wanted a file to read.") from None
+@dataclass(slots=True)
+class Reading(Generic[_ModelT]):
+    """What a file held: `items` with the `numbers` of their lines, `faults`, and the counts of the rest.
+
+    No more than `most` faults are kept, `more` counts those beyond: a large file may be bad in every line.
+    `rejects` are the bad lines themselves where they were asked for, `columns` the names of a table's columns.
+    `whole` is false where the file could not be read to its end; the last fault then says why.
+    """
+
+    items: list[_ModelT] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    blank: int = 0
+    torn: int = 0
+    rejects: list[Reject] = field(default_factory=list)
+    columns: frozenset[str] = frozenset()
+    whole: bool = True
+    most: int = sys.maxsize
+    more: int = 0
+
+    def blame(self, faults: Sequence[Fault]) -> None:
+        """Take in what is wrong with a line."""
+        kept = faults[: max(0, self.most - len(self.faults))]
+        self.faults.extend(kept)
+        self.more += len(faults) - len(kept)
+
+    def end(self, faults: Sequence[Fault]) -> None:
+        """Take in why the rest could not be read, at the cost of the last faults where there is no room."""
+        room = max(0, self.most - len(faults))
+        self.more += len(self.faults[room:])
+        self.faults[room:] = faults
+        self.whole = False
 
 
 def document(path: Path) -> Any:
@@ -82,17 +83,17 @@ def document(path: Path) -> Any:
     if len(raw) > MAX_LINE_BYTES:
         raise BadData([Fault(str(path), 1, "file", f"more than {MAX_LINE_BYTES:,} bytes", "a smaller file")])
     try:
-        return json_value(raw.removeprefix(_BOM))
-    except ValueError as bad:
-        raise BadData([Fault(str(path), 1, "file", *bad.args)]) from None
+        return json_value(raw.removeprefix(BOM))
+    except Refusal as bad:
+        raise BadData([bad.fault(str(path), "file")]) from None
 
 
 def parse(path: Path, line: Line, model: type[_ModelT]) -> _ModelT | list[Fault]:
     """The line as `model`, or each thing that is wrong with it."""
     try:
         value = decode(line.raw)
-    except ValueError as bad:
-        return [Fault(str(path), line.number, "line", *bad.args)]
+    except Refusal as bad:
+        return [bad.fault(str(path), "line", line=line.number)]
     return fit(value, model, path=str(path), line=line.number)
 
 
@@ -133,27 +134,79 @@ def _wanted(message: str) -> str:
 
 
 def read(
-    path: Path, model: type[_ModelT], *, torn_tail: bool = False, max_line_bytes: int = MAX_LINE_BYTES
+    path: Path,
+    model: type[_ModelT],
+    *,
+    torn_tail: bool = False,
+    max_line_bytes: int = MAX_LINE_BYTES,
+    rejecting: bool = False,
+    most: int = sys.maxsize,
 ) -> Reading[_ModelT]:
-    """Every line of the file as `model`; `faults` names those that do not hold.
+    """Every line of the file, or row of a Parquet or Arrow file, as `model`; `faults` names those that do not hold.
 
     With `torn_tail` a last line without its `\\n` that does not hold is counted as torn, not as a fault: a
     run that was killed, or that is still being written, ends so. Lines are items, lines with faults, blank
-    or torn; nothing else happens to them, except that a line too long is the last one read.
+    or torn; nothing else happens to them, except that a line too long, or a damaged place in compressed data,
+    is the last that is read. With `rejecting` the bad lines are kept as they are, and `most` bounds the faults
+    that are kept. NoInput where the file cannot be read.
     """
-    reading: Reading[_ModelT] = Reading([], [], [], 0, 0)
-    blank = torn = 0
+    reading: Reading[_ModelT] = Reading(most=most)
     try:
-        for line in lines(path, max_bytes=max_line_bytes):
-            if not line.raw.strip():
-                blank += 1
-            elif not isinstance(item := parse(path, line, model), list):
-                reading.items.append(item)
-                reading.numbers.append(line.number)
-            elif torn_tail and not line.ended:
-                torn += 1
-            else:
-                reading.faults.extend(item)
-    except BadData as endless:
-        reading.faults.extend(endless.faults)
-    return Reading(reading.items, reading.numbers, reading.faults, blank, torn)
+        if is_table(path):
+            reading.columns = columns_of(path)
+            for row in rows(path):
+                _take_row(reading, path, row, model, rejecting=rejecting)
+        else:
+            for line in lines(path, max_bytes=max_line_bytes):
+                take_line(reading, path, line, model, torn_tail=torn_tail, rejecting=rejecting)
+    except BadData as end:
+        reading.end(end.faults)
+    return reading
+
+
+def take_line(
+    reading: Reading[_ModelT],
+    path: Path,
+    line: Line,
+    model: type[_ModelT],
+    *,
+    torn_tail: bool,
+    rejecting: bool,
+) -> None:
+    """Put one more line of the file to what was read of it: an item, blank, torn or bad, as `read` says."""
+    if not line.raw.strip():
+        reading.blank += 1
+        return
+    item = parse(path, line, model)
+    if isinstance(item, list) and torn_tail and not line.ended:
+        reading.torn += 1
+    elif isinstance(item, list):
+        reading.blame(item)
+        if rejecting:
+            reading.rejects.append(Reject(line.number, line.offset, _reason(item), line.raw))
+    else:
+        reading.items.append(item)
+        reading.numbers.append(line.number)
+
+
+def _take_row(
+    reading: Reading[_ModelT], path: Path, row: Row, model: type[_ModelT], *, rejecting: bool
+) -> None:
+    item = row.faults or fit(row.cells, model, path=str(path), line=row.number)
+    if isinstance(item, list):
+        reading.blame(item)
+        if rejecting:
+            raw = json.dumps(row.cells, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace")
+            reading.rejects.append(Reject(row.number, None, _reason(item), raw))
+    else:
+        reading.items.append(item)
+        reading.numbers.append(row.number)
+
+
+def _reason(faults: Iterable[Fault]) -> str:
+    """The faults of one line without their place, but for the column."""
+    return "; ".join(
+        f"{fault.field}{f' column {fault.column}' if fault.column else ''}: "
+        f"found {fault.found}, wanted {fault.wanted}"
+        for fault in faults
+    )

@@ -6,7 +6,8 @@ of strings is equality of integers; null is -1 among codes, NaN among numbers.
 
 from __future__ import annotations
 
+from evalkit.records.asked import asked
 from evalkit.records.columns import Groups, Lists, Ranked
-from evalkit.records.table import Records, RecordsLike, asked, load
+from evalkit.records.table import FIELDS_OF_RUN, Records, RecordsLike, load
 
-__all__ = ["Groups", "Lists", "Ranked", "Records", "RecordsLike", "asked", "load"]
+__all__ = ["FIELDS_OF_RUN", "Groups", "Lists", "Ranked", "Records", "RecordsLike", "asked", "load"]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "Groups", "Lists", "Ranked", "grouped", "locked"]
+__all__ = ["Codes", "Groups", "Lists", "Ranked", "crossed", "grouped", "labelled", "locked"]
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
 Codes: TypeAlias = NDArray[np.int32]
@@ -48,7 +48,8 @@ class Ranked(NamedTuple):
 class Groups(NamedTuple):
     """Which rows carry which label: pair j says that row `rows[j]` has `labels[codes[j]]`.
 
-    `labels` is sorted. A row without a label is in no pair, a row with several tags in several.
+    `labels` is sorted, pairs stand in the order of rows. A row without a label is in no pair, a row with several
+    tags in several.
     """
 
     labels: tuple[str, ...]
@@ -64,6 +65,50 @@ def grouped(values: Sequence[Any]) -> Groups:
     rows = np.array([row for row, _ in pairs], dtype=np.int64)
     codes = np.array([places[label] for _, label in pairs], dtype=np.int64)
     return Groups(tuple(labels), locked(rows), locked(codes))
+
+
+def labelled(rows: NDArray[np.int64], codes: NDArray[np.integer], vocabulary: Sequence[str]) -> Groups:
+    """The rows of each label, from pairs of a row and the code of a label that it has, in the order of rows."""
+    known, places = np.unique(codes, return_inverse=True)
+    labels = [vocabulary[code] for code in known.tolist()]
+    order = sorted(range(len(labels)), key=labels.__getitem__)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return Groups(tuple(labels[number] for number in order), locked(rows), locked(place[places]))
+
+
+def crossed(parts: Sequence[Groups]) -> Groups:
+    """The rows of each combination of labels that occurs, `a,b`; a comma within a label is spelled `\\,`.
+
+    A row that has no label in one of the parts is in no pair.
+    """
+    spelled = [_spelled(label) for label in parts[0].labels]
+    rows, codes = parts[0].rows, parts[0].codes
+    for part in parts[1:]:
+        left, right = _meeting(rows, part.rows)
+        pairs, meet = np.unique(codes[left] * len(part.labels) + part.codes[right], return_inverse=True)
+        firsts, seconds = (half.tolist() for half in np.divmod(pairs, len(part.labels) or 1))
+        spelled = [f"{spelled[a]},{_spelled(part.labels[b])}" for a, b in zip(firsts, seconds, strict=True)]
+        rows, codes = rows[left], meet.astype(np.int64)
+    order = sorted(range(len(spelled)), key=spelled.__getitem__)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return Groups(tuple(spelled[number] for number in order), locked(rows), locked(place[codes]))
+
+
+def _spelled(label: str) -> str:
+    return label.replace("\\", "\\\\").replace(",", "\\,")
+
+
+def _meeting(
+    rows: NDArray[np.int64], others: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The places of equal rows in both columns, which are sorted: each with each."""
+    starts = np.searchsorted(others, rows, side="left")
+    counts = np.searchsorted(others, rows, side="right") - starts
+    left = np.repeat(np.arange(len(rows)), counts)
+    before = np.cumsum(counts) - counts
+    return left, np.arange(len(left)) - before[left] + starts[left]
 
 
 def _labels(value: object) -> Iterable[str]:

@@ -1,47 +1,55 @@
-"""A run as a sequence of records that is also a table, and where it comes from."""
+"""A run as a sequence of records that is also a table."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
-from evalkit.contracts import EvalRecord, Observation
-from evalkit.errors import BadData, Fault, NoInput
-from evalkit.reading import fit, read
-from evalkit.records.columns import Codes, Groups, Lists, grouped, locked
+from evalkit.contracts import EvalRecord
+from evalkit.reading import Intake
+from evalkit.records.by_row import ByRow
+from evalkit.records.columnar import Columns
+from evalkit.records.columns import Codes, Groups, Lists, crossed, grouped, labelled, locked
+from evalkit.records.fields import SIZED
+from evalkit.records.lazy import Changed
+from evalkit.records.loading import ROWS_UP_TO, from_file, from_frame, keys_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Records", "RecordsLike", "asked", "load"]
+__all__ = ["FIELDS_OF_RUN", "Records", "RecordsLike", "load"]
 
 RecordsLike: TypeAlias = "Records | Sequence[EvalRecord] | str | PathLike[str] | pd.DataFrame"
 
-_EVIDENCE_FIELDS = {
-    name
-    for name in (*Observation.model_fields, "retrieved_doc_ids_raw")
-    if name.startswith(("evidence_", "intent_pred", "retrieved_", "sub_questions"))
-}
-_ANSWER_FIELDS = set(Observation.model_fields) - _EVIDENCE_FIELDS - {"trace_ids", "from_cache", "flags"}
+
+FIELDS_OF_RUN = ("target",)
+"""What a run has one of, and its manifest tells: all its records can be sliced by it."""
 
 
 class Records(Sequence[EvalRecord]):
     """A run, by row and by column; make one with `Records.of`."""
 
-    def __init__(self, rows: Sequence[EvalRecord], *, superseded: int = 0, torn: int = 0) -> None:
-        """Wrap rows that are known to be good."""
+    def __init__(
+        self,
+        rows: Sequence[EvalRecord],
+        *,
+        columns: Columns | None = None,
+        superseded: int = 0,
+        torn: int = 0,
+    ) -> None:
+        """Wrap rows that are known to be good, and the columns of them that are there already."""
         self._rows = rows
-        self._codes: dict[str, int] = {}
-        self._columns: dict[str, Codes] = {}
+        self._kept = columns
+        self._by_row = ByRow(rows)
+        self._vocabulary: dict[str, int] = {}
+        self._codes: dict[str, Codes] = {}
         self._groups: dict[str, Groups] = {}
+        self.of_run: Mapping[str, str] = {}
         self.superseded = superseded
         self.torn = torn
 
@@ -57,7 +65,7 @@ class Records(Sequence[EvalRecord]):
         if isinstance(source, (str, PathLike)):
             return load(source)
         if hasattr(source, "to_dict"):
-            return cls(_frame_records(source))
+            return cls(from_frame(source))
         return cls(list(source))
 
     @overload
@@ -75,19 +83,16 @@ class Records(Sequence[EvalRecord]):
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """The identity of each sample, in order."""
-        return tuple(row.key for row in self._rows)
+        return tuple(row.key for row in self._rows) if self._kept is None else tuple(keys_of(self._kept))
 
     @property
     def vocabulary(self) -> list[str]:
         """All texts coded so far: `vocabulary[code]` is the text."""
-        return list(self._codes)
+        return list(self._vocabulary)
 
     def column(self, name: str) -> list[Any]:
         """The values of a field, `a.b` for a field within a field; null where a record has none."""
-        values: list[Any] = list(self._rows)
-        for part in name.split("."):
-            values = [_field(value, part) for value in values]
-        return values
+        return self._of(name).values(name)
 
     def codes(self, *names: str) -> tuple[Codes, ...]:
         """Each text column as (n,) int32 over one vocabulary; null and the empty text are -1."""
@@ -95,108 +100,90 @@ class Records(Sequence[EvalRecord]):
 
     def lists(self, *names: str) -> tuple[Lists, ...]:
         """Each column of lists as offsets and codes over the same vocabulary; items that are null are -1."""
-        return tuple(self._list_codes(name) for name in names)
+        return tuple(self._of(name).lists(name, self._code) for name in names)
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """A column of numbers as (n,) float64; null is NaN, true is 1."""
-        return np.array([np.nan if value is None else value for value in self.column(name)], dtype=np.float64)
+        if name == "needs_retrieval" and self._kept is not None:
+            return self._needs_retrieval()
+        return self._of(name).numbers(name)
+
+    def told(self, name: str) -> NDArray[np.bool_]:
+        """Where the field is not null, as (n,) bool."""
+        return self._of(name, sized=True).told(name)
+
+    def given(self, name: str) -> NDArray[np.bool_]:
+        """Where the field is neither null nor empty, as (n,) bool; zero and false are given."""
+        return self._of(name, sized=True).given(name)
+
+    def sizes(self, name: str) -> NDArray[np.int64]:
+        """How many items the list, or the mapping, of each record has, as (n,); null has none."""
+        return self._of(name, sized=name in SIZED).sizes(name)
+
+    def contains(self, name: str, texts: Sequence[str]) -> NDArray[np.bool_]:
+        """Where the text column holds any of `texts`, as (n,) bool; null holds nothing."""
+        return self._of(name).contains(name, texts)
 
     def equals(self, name: str, text: str) -> NDArray[np.bool_]:
         """Where the text column is exactly `text`, as (n,) bool; nothing equals the empty text."""
         (codes,) = self.codes(name)
-        found: NDArray[np.bool_] = codes == self._codes.get(text, -2)
+        found: NDArray[np.bool_] = codes == self._vocabulary.get(text, -2)
         return found
 
     def groups(self, by: str) -> Groups:
-        """The rows of each label of a column of texts, flags or tags."""
+        """The rows of each label of a column of texts, flags or tags; of columns `a,b`: of each combination."""
         if by not in self._groups:
-            self._groups[by] = grouped(self.column(by))
+            names = by.split(",")
+            several = len(names) > 1
+            self._groups[by] = (
+                crossed([self.groups(name) for name in names]) if several else self._grouped(by)
+            )
         return self._groups[by]
 
+    def _grouped(self, name: str) -> Groups:
+        if self._kept is not None and self._kept.has_texts(name):
+            codes = self._text_codes(name)
+            rows = np.flatnonzero(codes >= 0)
+            return labelled(rows, codes[rows], self.vocabulary)
+        if self._kept is not None and self._kept.has_lists(name):
+            (lists,) = self.lists(name)
+            ranked = lists.ranked()
+            return labelled(ranked.rows, ranked.codes, self.vocabulary)
+        values = self.column(name)
+        if name in self.of_run and not any(values):
+            values = [self.of_run[name]] * len(self)
+        return grouped(values)
+
+    def replaced(self, changes: Mapping[int, EvalRecord]) -> Records:
+        """The same records, those in `changes` by their row instead."""
+        if not changes:
+            return self
+        columns = None if self._kept is None else self._kept.replaced(changes)
+        rows = Changed(self._rows, changes)
+        found = Records(rows, columns=columns, superseded=self.superseded, torn=self.torn)
+        found.of_run = self.of_run
+        return found
+
+    def _of(self, name: str, *, sized: bool = False) -> ByRow | Columns:
+        """What knows the field: the columns that are kept, else the rows."""
+        kept = self._kept
+        return kept if kept is not None and (name in kept or (sized and kept.sized(name))) else self._by_row
+
     def _code(self, text: str | None) -> int:
-        return -1 if not text else self._codes.setdefault(text, len(self._codes))
+        return -1 if not text else self._vocabulary.setdefault(text, len(self._vocabulary))
 
     def _text_codes(self, name: str) -> Codes:
-        if name not in self._columns:
-            codes = np.array([self._code(text) for text in self.column(name)], dtype=np.int32)
-            self._columns[name] = locked(codes)
-        return self._columns[name]
+        if name not in self._codes:
+            self._codes[name] = locked(self._of(name).codes(name, self._code))
+        return self._codes[name]
 
-    def _list_codes(self, name: str) -> Lists:
-        values = self.column(name)
-        sizes = [len(value) if value else 0 for value in values]
-        offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))).astype(np.int64)
-        codes = np.array([self._code(text) for value in values for text in (value or ())], dtype=np.int32)
-        return Lists(offsets, codes, np.array([value is None for value in values], dtype=np.bool_))
+    def _needs_retrieval(self) -> NDArray[np.float64]:
+        """As `Case.needs_retrieval`, from its columns."""
+        said = self.numbers("requires_rag")
+        return np.where(np.isnan(said) & self.given("reference_doc_ids"), 1.0, said)
 
 
-def load(path: str | PathLike[str]) -> Records:
-    """The records of a run's JSONL file, ours or one written by others with only the fields it has.
-
-    A torn last line is left out and counted in `torn`. Where a sample stands twice, the newest whose
-    answer is ok (else the newest) is kept, the others are counted in `superseded`. A line that mentions
-    no field of a channel and no status of it has that channel `skipped`: it was never asked.
-    Raises NoInput, or BadData naming every bad line.
-    """
-    reading = read(Path(path), EvalRecord, torn_tail=True)
-    if reading.faults:
-        raise BadData(reading.faults)
-    if not reading.items:
-        raise NoInput(f"{path}: found no record, wanted at least one line.")
-    rows = _newest([asked(record, record.model_fields_set) for record in reading.items])
-    return Records(rows, superseded=len(reading.items) - len(rows), torn=reading.torn)
-
-
-def asked(record: EvalRecord, given: set[str]) -> EvalRecord:
-    """The record with the channels that no field in `given` speaks of marked as never asked."""
-    skipped: dict[str, str] = {}
-    if not given & _ANSWER_FIELDS:
-        skipped["answer_status"] = "skipped"
-    if not given & _EVIDENCE_FIELDS:
-        skipped["evidence_status"] = "skipped"
-    return record.model_copy(update=skipped) if skipped else record
-
-
-def _newest(rows: Iterable[EvalRecord]) -> list[EvalRecord]:
-    """One record a sample, in the order of first appearance."""
-    kept: dict[str, EvalRecord] = {}
-    for row in rows:
-        before = kept.get(row.key)
-        if before is None or row.answer_status == "ok" or before.answer_status != "ok":
-            kept[row.key] = row
-    return list(kept.values())
-
-
-def _field(owner: object, name: str) -> Any:
-    """A field, known or not, or a property of a model, or a key of a mapping; null where there is none."""
-    if isinstance(owner, Mapping):
-        return owner.get(name)
-    if isinstance(owner, BaseModel) and name in (extra := owner.model_extra or {}):
-        return extra[name]
-    found = getattr(owner, name, None)
-    return None if callable(found) else found
-
-
-def _frame_records(frame: Any) -> list[EvalRecord]:
-    """The rows of a data frame, without the cells that hold nothing."""
-    rows: list[EvalRecord] = []
-    faults: list[Fault] = []
-    for number, cells in enumerate(frame.to_dict(orient="records"), start=1):
-        # Parquet gives lists back as arrays.
-        lists = {name: cell.tolist() for name, cell in cells.items() if isinstance(cell, np.ndarray)}
-        given = {name: cell for name, cell in cells.items() if not _is_nothing(cell)} | lists
-        item = fit(given, EvalRecord, path="data frame", line=number)
-        if isinstance(item, list):
-            faults.extend(item)
-        else:
-            rows.append(asked(item, set(cells)))
-    if faults:
-        raise BadData(faults)
-    return rows
-
-
-def _is_nothing(cell: object) -> bool:
-    """Whether a cell is null: None, NaN, NaT or pandas' NA."""
-    if isinstance(cell, float):
-        return math.isnan(cell)
-    return cell is None or type(cell).__name__ in {"NAType", "NaTType"}
+def load(path: str | PathLike[str], *, intake: Intake | None = None, rows_up_to: int = ROWS_UP_TO) -> Records:
+    """The records of a run's file; as `loading.from_file`."""
+    rows, columns, superseded, torn = from_file(path, intake=intake, rows_up_to=rows_up_to)
+    return Records(rows, columns=columns, superseded=superseded, torn=torn)

@@ -12,6 +12,7 @@ from evalkit import runs
 from evalkit.contracts import Manifest
 from evalkit.engines.scored import scored
 from evalkit.errors import Incomplete, NoInput
+from evalkit.reading import stem
 from evalkit.report.snapshot import Snapshot, from_json, snapshot, to_json
 from evalkit.writing import replace
 
@@ -58,7 +59,7 @@ def accept(run: Snapshot, name: str, *, folder: Path = FOLDER) -> Path:
 
 def beside(eval_set: Path) -> Path:
     """Where the baseline of an eval set lives: `baselines/<name of the set>.json` beside it."""
-    return eval_set.parent / "baselines" / f"{eval_set.stem}{_END}"
+    return eval_set.parent / "baselines" / f"{stem(eval_set)}{_END}"
 
 
 def resolve(name: str, *, run: Path, runs_dir: Path, folder: Path = FOLDER) -> Path | None:
@@ -82,7 +83,7 @@ def previous(run: Path, runs_dir: Path) -> Path | None:
         return None
     earlier = [
         (found.started_at.timestamp(), path)
-        for path in runs_dir.glob("*.jsonl")
+        for path in runs.known(runs_dir)
         if (found := runs.manifest(path)) is not None and _before(found, this)
     ]
     return max(earlier)[1] if earlier else None

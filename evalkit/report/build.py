@@ -11,19 +11,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evalkit.reading import Intake
 from evalkit.reading.encoding import escaped
+from evalkit.reading.intake import as_lines as rejected_lines
 from evalkit.report import csv, html, markdown, parquet
 from evalkit.report.digest import Digest
 from evalkit.report.failures import as_lines
 from evalkit.report.masking import masked_digest, masked_verdict
 from evalkit.report.summary import summary
 from evalkit.report.verdict import Verdict
+from evalkit.writing import folder as made
 from evalkit.writing import replace
 
-__all__ = ["Written", "report_run", "score_run"]
+__all__ = ["Written", "report_run", "save_rejects", "score_run"]
 
 
 SUMMARY = "summary.json"
+REJECTS = "rejects.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +44,25 @@ def score_run(digest: Digest, folder: Path) -> Written:
     StorageError where the disk refuses; each file is then the old one or the new one, whole.
     """
     tables = {f"{name}.parquet": table for name, table in digest.tables._asdict().items()}
-    told = summary(digest, files=[*tables, SUMMARY])
+    rejects = save_rejects(digest.run.intake, folder)
+    told = summary(digest, files=[*tables, *rejects, SUMMARY])
     for name, table in tables.items():
         parquet.write(table, folder / name)
     text = json.dumps(told, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
     replace(folder / SUMMARY, escaped(text))
-    return Written({name: folder / name for name in [*tables, SUMMARY]}, told)
+    return Written({name: folder / name for name in [*tables, *rejects, SUMMARY]}, told)
+
+
+def save_rejects(intake: Intake | None, folder: Path) -> tuple[str, ...]:
+    """Write `rejects.jsonl` where bad lines are rejected, though there be none; its name, or none.
+
+    Elsewhere one that an earlier reading left is removed: it would tell of lines that now hold.
+    """
+    if intake is None or not intake.reject:
+        (made(folder) / REJECTS).unlink(missing_ok=True)
+        return ()
+    replace(folder / REJECTS, rejected_lines(intake.rejected))
+    return (REJECTS,)
 
 
 def report_run(
@@ -73,4 +90,5 @@ def report_run(
     }
     for name, data in pages.items():
         replace(folder / name, data)
-    return Written({name: folder / name for name in pages}, summary(shown, files=pages))
+    names = [*pages, *save_rejects(digest.run.intake, folder)]
+    return Written({name: folder / name for name in names}, summary(shown, files=names))

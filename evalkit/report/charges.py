@@ -19,7 +19,7 @@ from evalkit.report.digest import Digest
 from evalkit.report.failures import Failure, judged
 from evalkit.report.gains import Gain, gain
 from evalkit.report.reasons import checks
-from evalkit.report.tables import scores
+from evalkit.slices import scores_of
 
 __all__ = ["Charges", "Names", "Rows", "charges"]
 
@@ -95,7 +95,7 @@ def charges(digest: Digest) -> Charges:
     records, results = digest.run.records, digest.run.results
     rows = {id(record): row for row, record in enumerate(records)}
     failed = {rows[id(failure.record)]: failure for failure in digest.failures.failed}
-    counted = {result.name: scores(records, result).counted for result in results}
+    counted = {result.name: scores_of(records, result).counted for result in results}
     entered = judged(records, counted)
     entered[list(failed)] = True
     return Charges(records, failed, entered, counted)

@@ -10,6 +10,7 @@ from functools import cached_property
 from evalkit.contracts import Manifest, MetricResult
 from evalkit.metrics.intent import confusions as error_directions
 from evalkit.metrics.latency import quantiles
+from evalkit.reading import Intake
 from evalkit.records import Records
 from evalkit.report import tables
 from evalkit.report.failures import Failures, failures
@@ -27,6 +28,8 @@ HEADLINE = (
     "ndcg@10",
     "completion",
     "tool_f1",
+    "success_rate",
+    "pass_rate",
     "rule_pass_rate",
     "answer_error_rate",
     "evidence_error_rate",
@@ -40,7 +43,8 @@ MAIN = "intent_top1"
 class Run:
     """What is reported on: the records, what was measured of them, and the manifest where there is one.
 
-    `overridden` counts the scores that people set in place of the measured ones, by metric.
+    `overridden` counts the scores that people set in place of the measured ones, by metric; `intake` has what
+    became of the lines of its file, null where it is of no file.
     """
 
     run_id: str
@@ -48,6 +52,7 @@ class Run:
     results: Sequence[MetricResult]
     manifest: Manifest | None = None
     overridden: Mapping[str, int] = field(default_factory=dict)
+    intake: Intake | None = None
 
 
 @dataclass(frozen=True, slots=True)

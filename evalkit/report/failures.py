@@ -19,7 +19,7 @@ from evalkit.reading.encoding import escaped
 from evalkit.records import Records
 from evalkit.report.reasons import GATES, Check, Gate, Reason, channel_reasons, checks, empty_answer
 from evalkit.report.rule_reasons import decided, rule_reasons
-from evalkit.report.tables import scores
+from evalkit.slices import scores_of
 
 __all__ = ["Failure", "Failures", "as_lines", "failures", "judged"]
 
@@ -68,7 +68,7 @@ class Failures:
 
 def failures(records: Records, results: Sequence[MetricResult]) -> Failures:
     """Which samples failed, and why, by the score columns that are there and by their own rules."""
-    columns = {result.name: scores(records, result) for result in results}
+    columns = {result.name: scores_of(records, result) for result in results}
     held = [(check, columns[check.metric]) for check in checks(columns)]
     measured = judged(records, {name: column.counted for name, column in columns.items()})
     failed, passed = [], 0

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from evalkit.contracts import EvalRecord
+from evalkit.finding.personal import masked
 from evalkit.records import Records
 from evalkit.report.compare import Comparison, Flip
 from evalkit.report.digest import Digest, digest
-from evalkit.report.text import masked
 from evalkit.report.verdict import Verdict
 
 __all__ = ["masked_digest", "masked_verdict"]
@@ -23,6 +23,7 @@ def masked_digest(original: Digest) -> Digest:
     run = original.run
     rows = [_masked_record(record) for record in run.records]
     records = Records(rows, superseded=run.records.superseded, torn=run.records.torn)
+    records.of_run = run.records.of_run
     return digest(replace(run, records=records), by=original.by)
 
 

@@ -43,7 +43,7 @@ def moments(runs_dir: Path, reports_dir: Path, *, last: int) -> list[Moment]:
 
 def _known(runs_dir: Path) -> list[tuple[Path, Manifest]]:
     """The runs with records and a manifest, oldest first."""
-    named = [(path, runs.manifest(path)) for path in runs_dir.glob("*.jsonl") if path.stat().st_size]
+    named = [(path, runs.manifest(path)) for path in runs.known(runs_dir) if path.stat().st_size]
     known = [(path, manifest) for path, manifest in named if manifest is not None]
     return sorted(known, key=lambda pair: (pair[1].started_at.timestamp(), pair[1].run_id))
 

@@ -6,18 +6,20 @@ from collections.abc import Iterator, Mapping
 
 from evalkit.metrics.intent import near_misses, unknown_parents
 from evalkit.records import Records
-from evalkit.report.digest import Digest
+from evalkit.report.digest import Digest, Run
 
 __all__ = ["notes"]
 
 SHOWN = 3
+_BOUNDED = ("success_rate", "pass_rate", "rule_pass_rate")
+"""Metrics whose bounds are told to whoever reads the summary only."""
 
 
 def notes(digest: Digest) -> list[str]:
     """One sentence for each oddity of the run, most far-reaching first; none for a run without any."""
     run = digest.run
     parents = run.manifest.intent_parents if run.manifest else {}
-    return [*_state(digest), *_file(run.records), *_labels(run.records, parents)]
+    return [*_state(digest), *_undecided(digest), *_file(run), *_labels(run.records, parents)]
 
 
 def _state(digest: Digest) -> Iterator[str]:
@@ -40,7 +42,22 @@ def _state(digest: Digest) -> Iterator[str]:
         )
 
 
-def _file(records: Records) -> Iterator[str]:
+def _undecided(digest: Digest) -> Iterator[str]:
+    """Between which numbers the rates of tasks are, where some are undecided."""
+    found = {figure.metric: figure for figure in digest.overall}
+    bounded = [
+        f"{name} {worst.value} to {best.value} ({worst.n_counted - found[name].n_counted} of {worst.n_counted})"
+        for name in _BOUNDED
+        if (worst := found.get(f"{name}_worst")) and (best := found.get(f"{name}_best"))
+    ]
+    if bounded:
+        yield f"Tasks are undecided; over all of them: {', '.join(bounded)}."
+
+
+def _file(run: Run) -> Iterator[str]:
+    records, intake = run.records, run.intake
+    if intake and intake.reject:
+        yield f"Bad lines were rejected, rejects.jsonl has them: {intake.counts}."
     if records.superseded:
         yield f"{records.superseded} older records of the same samples were left out."
     if records.torn:

@@ -10,8 +10,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from evalkit.contracts import Attempt, ChannelError, EvalRecord, SlotSpec, StepSpec, ToolCall, Verdict
-from evalkit.finding import Disagreement, disagreements
+from evalkit.contracts import (
+    Attempt,
+    ChannelError,
+    EvalRecord,
+    Outcome,
+    SlotSpec,
+    StepSpec,
+    ToolCall,
+    Verdict,
+)
+from evalkit.finding import Disagreement, Evidence, Finding, StepFinding, disagreements, evidence, steps
 from evalkit.report.figures import milliseconds
 from evalkit.report.reasons import Reason
 from evalkit.rules.logic import named
@@ -29,13 +38,16 @@ class Section:
     rows: tuple[Row, ...]
 
 
-def layout(record: EvalRecord, reasons: Sequence[Reason] = ()) -> list[Section]:
+def layout(
+    record: EvalRecord, reasons: Sequence[Reason] = (), outcome: Outcome | None = None
+) -> list[Section]:
     """The sections of a record, in reading order; every field with something in it is in one of them.
 
-    `reasons` are those for which the sample failed: they come first.
+    `reasons` are those for which the sample failed: they come first. `outcome` is what became of the task.
     """
     found = (
         ("Why it failed", ((reason.gate, reason.text) for reason in reasons)),
+        ("Outcome", _outcome(outcome) if outcome else ()),
         ("Rules", _rules(record)),
         ("Judged", _judged(record)),
         ("Asked", _asked(record)),
@@ -48,6 +60,17 @@ def layout(record: EvalRecord, reasons: Sequence[Reason] = ()) -> list[Section]:
     )
     sections = (Section(title, tuple(row for row in rows if row[1] != "")) for title, rows in found)
     return [section for section in sections if section.rows]
+
+
+def _outcome(found: Outcome) -> Iterator[Row]:
+    """The three layers; nothing where the sample is no task."""
+    if found.success_most is None:
+        return
+    least, most = found.success_least, found.success_most
+    open_end = f"{least} in any case" if least == most else f"{least} to {most}"
+    yield "success", found.success_level or f"undecided: {open_end}"
+    yield "intent", {True: "understood", False: "mistaken", None: "unknown"}[found.intent_passed]
+    yield "completion", "unknown" if found.completion is None else f"{found.completion:.3g}"
 
 
 def _asked(record: EvalRecord) -> Iterator[Row]:
@@ -87,6 +110,8 @@ def _observed(record: EvalRecord) -> Iterator[Row]:
     if record.tool_calls is not None:
         yield "tool calls", _lines(map(_call, record.tool_calls)) or "none"
     yield "filled slots", _json(record.filled_slots)
+    yield "found slots", _lines(map(_evidence, evidence(record)))
+    yield "found steps", _lines(map(_seen, steps(record) or ()))
     yield "sources differ", _lines(map(_difference, disagreements(record)))
     yield "done steps", _joined(record.done_steps or ())
     yield "contexts", _lines(_contexts(record), "\n\n")
@@ -94,11 +119,25 @@ def _observed(record: EvalRecord) -> Iterator[Row]:
 
 def _difference(found: Disagreement) -> str:
     """A slot of which user, agent and target tell different things, and where each does."""
-    told = (
-        f"{one.evidence} {one.value}" + ("" if one.turn is None else f" (turn {one.turn + 1})")
-        for one in found.findings
-    )
-    return f"{found.slot}: {found.kind}: {_joined(told)}"
+    return f"{found.slot}: {found.kind}: {_joined(map(_finding, found.findings))}"
+
+
+def _evidence(found: Evidence) -> str:
+    """A slot, and where which source tells it."""
+    told = (one for one in (found.stated, found.confirmed, found.reported) if one)
+    return f"{found.slot.name}: {_joined(map(_finding, told)) or 'not found'}"
+
+
+def _finding(one: Finding) -> str:
+    span = f", {one.span[0]}–{one.span[1]}" if one.span else ""
+    place = "" if one.turn is None else f" ({one.source}, turn {one.turn + 1}{span})"
+    return f"{one.evidence} {one.value}{place}"
+
+
+def _seen(one: StepFinding) -> str:
+    place = "" if one.turn is None else f", turn {one.turn + 1}"
+    lacks = "" if one.in_order else f", too early: lacks {_joined(one.lacks)}"
+    return f"{one.step} ({one.source}{place}{lacks})"
 
 
 def _ranked(record: EvalRecord) -> Iterator[str]:
@@ -122,7 +161,9 @@ def _rules(record: EvalRecord) -> Iterator[Row]:
     """What the rules come to, and each verdict under the name by which it decides."""
     if record.verdicts:
         yield "in all", _joined((_passed(record.rules_passed), _by(record.rules_decided_by)))
-    yield from ((name, _verdict(verdict)) for name, verdict in named(record.verdicts).items())
+    for name, verdict in named(record.verdicts).items():
+        yield name, _verdict(verdict)
+        yield f"{name}: found", _json(verdict.detail)
 
 
 def _by(names: str) -> str:

@@ -46,6 +46,13 @@ SAMPLES: pa.Schema = pa.schema(
         _maybe("evidence_error", _TEXT, "Kind of the evidence channel's error; null where there was none."),
         _given("answer_retries", _WHOLE, "Attempts of the answer channel after the first."),
         _given("evidence_retries", _WHOLE, "Attempts of the evidence channel after the first."),
+        _maybe(
+            "success_level",
+            _TEXT,
+            "What became of the task: success, partial or failure; null where unknown.",
+        ),
+        _maybe("success_least", _TEXT, "The same if all that is unknown of it were bad; null: no task."),
+        _maybe("success_most", _TEXT, "The same if all that is unknown of it were good; null: no task."),
     ]
 )
 """One row a sample, in the order of the run; the metrics' columns follow."""
@@ -54,8 +61,12 @@ SLICES: pa.Schema = pa.schema(
     [
         _given("run_id", _TEXT, "The run that was measured."),
         _given("metric", _TEXT, "Name of the metric; the column of `samples` that it averages."),
-        _given("dimension", _TEXT, "What the slice is a slice of: overall, intent_l1, intent_l2, …"),
-        _given("slice", _TEXT, "Label of the slice; empty for overall."),
+        _given(
+            "dimension",
+            _TEXT,
+            "What the slice is a slice of: overall, intent_l1, …; fields crossed have commas: a,b.",
+        ),
+        _given("slice", _TEXT, "Label of the slice, crossed labels as a,b; empty for overall."),
         _given("n_total", _WHOLE, "Samples with that label."),
         _given("n_counted", _WHOLE, "Those of them that the metric counts."),
         _maybe("mean", _REAL, "Mean score of the counted samples; null where nothing was counted."),

@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from evalkit.contracts import Case, EvalRecord, Manifest, MetricResult
 from evalkit.errors import BadData, Fault, UsageError
-from evalkit.reading import decode
+from evalkit.reading import Refusal, decode
 from evalkit.reading.encoding import escaped
 from evalkit.records import Records
-from evalkit.report.tables import scores, signature
+from evalkit.report.tables import signature
+from evalkit.slices import scores_of
 
 __all__ = ["MetricFacts", "Snapshot", "from_json", "snapshot", "to_json"]
 
@@ -129,7 +130,7 @@ def _facts(result: MetricResult, sha256: str) -> MetricFacts:
 
 
 def _scores(records: Records, result: MetricResult) -> NDArray[np.float64]:
-    column = scores(records, result)
+    column = scores_of(records, result)
     return np.where(column.counted, column.values, np.nan)
 
 
@@ -209,8 +210,8 @@ def from_json(raw: bytes, *, path: str = "baseline") -> Snapshot:
     """The snapshot that `to_json` wrote; BadData says what in `path` does not hold."""
     try:
         found = decode(raw)
-    except ValueError as error:
-        raise BadData([Fault(path, 1, "file", *map(str, error.args))]) from None
+    except Refusal as bad:
+        raise BadData([bad.fault(path, "file")]) from None
     if found.get("format") != FORMAT:
         raise BadData([Fault(path, 1, "format", repr(found.get("format")), repr(FORMAT))])
     try:

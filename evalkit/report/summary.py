@@ -19,14 +19,16 @@ SHOWN = 10
 
 
 def summary(digest: Digest, *, files: Iterable[str]) -> dict[str, Any]:
-    """The run, every metric overall, the worst intents, error directions, latencies, failures, the first things to fix and files.
+    """The run, what became of its file's lines, every metric overall, the worst intents, error directions, latencies, failures, the first things to fix and files.
 
     All numbers are those of the tables, unrounded; null where nothing was counted. `files` are names in the
     folder of the summary.
     """
     found = digest.tables
+    counts = digest.run.intake.counts if digest.run.intake else None
     return {
         "run": _run(digest),
+        "lines": counts._asdict() if counts else None,
         "metrics": [_plain(asdict(figure)) for figure in digest.overall],
         "macro": _macro(digest),
         "overridden": dict(digest.run.overridden),

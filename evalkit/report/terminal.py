@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from evalkit.contracts import EvalRecord
+from evalkit.contracts import EvalRecord, Outcome
 from evalkit.report.digest import Channel, Digest
 from evalkit.report.figures import NOTHING, Figure, milliseconds, percent, share
 from evalkit.report.fix_first import fix_first
@@ -63,9 +63,11 @@ def worst_view(rows: Sequence[WorstRow], *, overall: Figure) -> RenderableType:
     return Group(found, Text(one_line(whole), "dim"))
 
 
-def sample_view(record: EvalRecord, reasons: Sequence[Reason] = ()) -> RenderableType:
-    """One sample whole: why it failed, its rules, what was asked, expected and observed, and every further field."""
-    sections = layout(record, reasons)
+def sample_view(
+    record: EvalRecord, reasons: Sequence[Reason] = (), outcome: Outcome | None = None
+) -> RenderableType:
+    """One sample whole: why it failed, what became of the task, its rules, what was asked, expected and observed, and every further field."""
+    sections = layout(record, reasons, outcome)
     return Group(cell(record.key, "bold"), *(part for section in sections for part in _section(section)))
 
 

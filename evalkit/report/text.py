@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["CAP_BYTES", "capped", "is_chinese", "masked", "one_line", "storable", "visible"]
+__all__ = ["CAP_BYTES", "capped", "is_chinese", "one_line", "storable", "visible"]
 
 CAP_BYTES = 8 * 2**10
 """How much of one text a report shows; the rest is one command away."""
@@ -47,11 +47,6 @@ def _class(ranges: Iterable[tuple[int, int]], *, without: str = "") -> str:
 _HIDDEN = re.compile(_class(_UNSEEN, without="\\n\\t"))
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _SPACES = re.compile(r"[ \t\r\n\x0b\x0c]+")
-_PRIVATE = (
-    (re.compile(r"(?<!\d)(1[3-9]\d)[ -]?(\d{4})[ -]?(\d{4})(?!\d)"), r"\1****\3"),
-    (re.compile(r"(?<![\dA-Za-z])(\d{6})\d{8}(\d{3}[\dXx])(?![\dA-Za-z])"), r"\1********\2"),
-    (re.compile(r"(?<![\w.+-])(\w)[\w.+-]*(@[\w-]+(?:\.[\w-]+)+)"), r"\1***\2"),
-)
 
 
 def visible(text: str) -> str:
@@ -83,13 +78,6 @@ def capped(text: str, limit: int = CAP_BYTES) -> tuple[str, int]:
 def storable(text: str) -> str:
     """The text as UTF-8 can hold it: half of a surrogate pair is spelled `\\ud83d`."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def masked(text: str) -> str:
-    """The text without the middle of mobile numbers, identity numbers and e-mail names: 138****8000."""
-    for pattern, replacement in _PRIVATE:
-        text = pattern.sub(replacement, text)
-    return text
 
 
 def is_chinese(text: str) -> bool:

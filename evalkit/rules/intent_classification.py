@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from evalkit.contracts import Case, EvalRecord, Judgement, Question, Turn, Verdict
+from evalkit.contracts import Case, EvalRecord, Judgement, Turn, Verdict
 from evalkit.errors import UsageError
 from evalkit.kinds import Judge
+from evalkit.questions.dialogs import transcript
+from evalkit.questions.tasks import asks_intent, is_partial
 from evalkit.rules.judged import no_judge, without_verdict
 from evalkit.rules.params import By, Label
-from evalkit.rules.scope import DialogScope, transcript
+from evalkit.rules.scope import DialogScope
 
 __all__ = ["intent_classification"]
 
 _RULE = "intent_classification"
-_TASK = (
-    "Say which of these intents the agent took the user to have, judging by what it replied. "
-    "Whether it served the intent well is another question."
-)
-_PARTLY = "the agent saw what this is about ({meaning}) but mistook what exactly the user wants"
 _GRADES: dict[str, float] = {"correct": 1.0, "partial": 0.5, "wrong": 0.0}
 _Grade = Literal["correct", "partial", "wrong"]
 
@@ -119,15 +116,7 @@ async def _judged(judge: Judge, dialog: Sequence[Turn], asked: _Asked) -> Verdic
     if not dialog:
         return asked.undecided("nothing was said")
     turns = dialog[-1:] if asked.scope == "last_turn" else dialog
-    judgement = await judge(
-        Question(
-            name=_RULE,
-            task=_TASK,
-            material={"dialog": transcript(turns)},
-            labels=dict(asked.taxonomy),
-            items={"partial": _PARTLY.format(meaning=asked.taxonomy[asked.expected])},
-        )
-    )
+    judgement = await judge(asks_intent(asked.taxonomy, dialog=transcript(turns), expected=asked.expected))
     if judgement.status != "ok":
         return without_verdict(_RULE, asked.scope, judgement)
     if judgement.label not in asked.taxonomy:
@@ -139,5 +128,4 @@ async def _judged(judge: Judge, dialog: Sequence[Turn], asked: _Asked) -> Verdic
 def _grade(judgement: Judgement, expected: str) -> _Grade:
     if judgement.label == expected:
         return "correct"
-    items = judgement.detail.get("items")
-    return "partial" if isinstance(items, dict) and items.get("partial") is True else "wrong"
+    return "partial" if is_partial(judgement) else "wrong"

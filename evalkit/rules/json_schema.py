@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from evalkit.contracts import Case, Turn, Verdict
 from evalkit.errors import UsageError
 from evalkit.finding.regexes import compiled, searchable
-from evalkit.reading.decoding import json_value, shown
+from evalkit.reading.decoding import Refusal, json_value, shown
 from evalkit.rules.scope import ReplyScope, over_replies
 
 __all__ = ["json_schema"]
@@ -64,8 +64,10 @@ def _problems(validator: Any, reply: str, *, fenced: bool) -> list[str]:
     inside = _FENCE.fullmatch(reply) if fenced else None
     try:
         value = json_value((inside[1] if inside else reply).encode("utf-8", "surrogatepass"))
-    except ValueError as bad:
-        return [f"is not JSON: {bad.args[0]}, wanted {bad.args[1]}"]
+    except Refusal as bad:
+        found, wanted = bad.args
+        at = f" at line {bad.line} column {bad.column}" if bad.column else ""
+        return [f"is not JSON: {found}{at}, wanted {wanted}"]
     referencing = importlib.import_module("referencing.exceptions")
     try:
         return [

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from evalkit.contracts import Case, Judgement, Question, Turn, Verdict
+from evalkit.contracts import Case, Judgement, Turn, Verdict
 from evalkit.errors import UsageError
 from evalkit.kinds import Judge
+from evalkit.questions.dialogs import DialogFormat, transcript
+from evalkit.questions.tasks import asks_grades
 from evalkit.rules.judged import without_verdict
 from evalkit.rules.params import Dimension, Grade, Label, reaches
-from evalkit.rules.scope import DialogFormat, DialogScope, transcript
+from evalkit.rules.scope import DialogScope
 
 __all__ = ["llm_score"]
 
 _RULE = "llm_score"
-_TASK = "Grade how the agent answered the user."
 
 
 async def llm_score(
@@ -44,11 +45,10 @@ async def llm_score(
         raise UsageError(f"llm_score: found {found}, wanted something to grade, each once.")
     if not dialog:
         return Verdict(rule=_RULE, passed=None, reason="nothing was said", scope=evaluation_scope)
-    question = Question(
-        name=_RULE,
-        task=criteria if criteria and dimensions else _TASK,
+    question = asks_grades(
+        {dimension.name: dimension.criteria for dimension in wanted},
         material=_material(case, dialog, evaluation_scope, dialog_format),
-        dimensions={dimension.name: dimension.criteria for dimension in wanted},
+        common=criteria if criteria and dimensions else "",
     )
     return _verdict(await judge(question), wanted, min_score, evaluation_scope)
 

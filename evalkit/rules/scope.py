@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
 from evalkit.contracts import Turn, Verdict
 
-__all__ = ["DialogFormat", "DialogScope", "ReplyScope", "over_replies", "replies", "strongest", "transcript"]
+__all__ = ["DialogScope", "ReplyScope", "over_replies", "replies", "strongest"]
 
 ReplyScope: TypeAlias = Literal["last_turn", "any_turn", "every_agent_turn", "full_dialog"]
 """For rules about replies: the last one; one is enough; each must do; all of them as one text."""
 
 DialogScope: TypeAlias = Literal["last_turn", "full_dialog"]
 """For rules about exchanges: the last one, or all of them, with what the user said."""
-
-DialogFormat: TypeAlias = Literal["json", "text"]
-"""How a judge gets a dialog: as JSON, in which no turn can pose as two, or as lines of a play."""
 
 _RANKS = {False: 0, None: 1, True: 2}
 
@@ -53,13 +49,3 @@ def strongest(verdicts: Iterable[Verdict], scope: ReplyScope) -> Verdict:
     """
     pick = max if scope == "any_turn" else min
     return pick(verdicts, key=lambda verdict: (_RANKS[verdict.passed], verdict.score or 0.0))
-
-
-def transcript(dialog: Sequence[Turn], style: DialogFormat = "json") -> str:
-    """The whole dialog as one text."""
-    said = [(turn.sent_message, turn.reply) for turn in dialog]
-    if style == "json":
-        return json.dumps(
-            [{"user": sent, "agent": reply} for sent, reply in said], ensure_ascii=False, indent=1
-        )
-    return "\n".join(f"用户：{sent}\n助手：{reply}" for sent, reply in said)

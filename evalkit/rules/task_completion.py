@@ -7,22 +7,20 @@ from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
-from evalkit.contracts import Case, EvalRecord, Judgement, Question, SlotSpec, StepSpec, Turn, Verdict
+from evalkit.contracts import Case, EvalRecord, SlotSpec, StepSpec, Turn, Verdict
 from evalkit.errors import UsageError
-from evalkit.finding import disagreements, found, steps
+from evalkit.finding import Finding, StepFinding, Trust, disagreements, found, steps
 from evalkit.kinds import Judge
+from evalkit.questions.dialogs import transcript
+from evalkit.questions.tasks import asks_completion, completed
 from evalkit.rules.judged import no_judge, without_verdict
 from evalkit.rules.params import By, Ratio, reaches
-from evalkit.rules.scope import DialogScope, transcript
+from evalkit.rules.scope import DialogScope
 
 __all__ = ["task_completion"]
 
 _RULE = "task_completion"
 _SLACK = 1e-9
-_TASK = (
-    "Say of each item whether it holds of this dialog. Information was gathered where the user gave it and the "
-    "agent took it; a step was taken where the agent did it, not where it only promised to."
-)
 _Found = Mapping[str, Mapping[str, JsonValue]]
 
 
@@ -34,6 +32,7 @@ class _Asked(NamedTuple):
     weights: tuple[float, float]
     enough: float
     scope: DialogScope
+    trust: Trust
 
     def verdict(self, slots: _Found, done: _Found, **detail: JsonValue) -> Verdict:
         """The verdict over what was found of each slot and step, under its name."""
@@ -85,6 +84,7 @@ def task_completion(  # noqa: PLR0913 - the parameters of a rule are its configu
     step_weight: Ratio = 0.6,
     min_completion_rate: Ratio = 1.0,
     evaluation_scope: DialogScope = "full_dialog",
+    trust: Trust = "report",
     by: By | None = None,
     judge: Judge | None = None,
 ) -> Verdict | Awaitable[Verdict]:
@@ -92,7 +92,7 @@ def task_completion(  # noqa: PLR0913 - the parameters of a rule are its configu
 
     It passes from `min_completion_rate` on. Slots and steps are the case's own unless some are given; a hybrid
     of one kind is that kind alone. `by` is the judge where there is one, else what can be seen without: see
-    `evalkit.finding`. In the scope `last_turn` only the last exchange is looked at, and no report
+    `evalkit.finding`, `trust` is whether the target's report decides or the texts alone. In the scope `last_turn` only the last exchange is looked at, and no report
     of the target about earlier ones. Nothing required, or nothing to be known: undecided. UsageError for
     weights that do not sum to 1. Source: mission, rule `task_completion`.
     """
@@ -106,6 +106,7 @@ def task_completion(  # noqa: PLR0913 - the parameters of a rule are its configu
         (slot_weight, step_weight),
         min_completion_rate,
         evaluation_scope,
+        trust,
     )
     if not asked.slots and not asked.steps:
         return asked.undecided(f"no {'slot or step' if mode == 'hybrid' else mode} is required")
@@ -119,7 +120,7 @@ def task_completion(  # noqa: PLR0913 - the parameters of a rule are its configu
 def _seen(case: Case, dialog: Sequence[Turn], asked: _Asked) -> Verdict:
     """By what can be seen without a model."""
     record = _record(case, dialog, asked)
-    slots, done = found(record), steps(record)
+    slots, done = found(record, trust=asked.trust), steps(record)
     if slots is None or done is None:
         return asked.undecided("what was said and reported does not tell: needs a judge, or what to look for")
     told: dict[str, JsonValue] = {
@@ -127,11 +128,15 @@ def _seen(case: Case, dialog: Sequence[Turn], asked: _Asked) -> Verdict:
         "disagreements": {one.slot: one.kind for one in disagreements(record)},
     }
     return asked.verdict(
-        {one.slot: {"turn": one.turn, "source": one.source, "evidence": one.evidence} for one in slots},
-        {one.step: {"turn": one.turn, "source": one.source} for one in done if one.in_order},
+        {one.slot: {"value": one.canonical, **_place(one), "evidence": one.evidence} for one in slots},
+        {one.step: _place(one) for one in done if one.in_order},
         by="extractor",
         **{name: value for name, value in told.items() if value},
     )
+
+
+def _place(one: Finding | StepFinding) -> dict[str, JsonValue]:
+    return {"turn": one.turn, "span": [*one.span] if one.span else None, "source": one.source}
 
 
 def _record(case: Case, dialog: Sequence[Turn], asked: _Asked) -> EvalRecord:
@@ -150,26 +155,13 @@ def _record(case: Case, dialog: Sequence[Turn], asked: _Asked) -> EvalRecord:
 async def _judged(judge: Judge, dialog: Sequence[Turn], asked: _Asked) -> Verdict:
     """By a judge, who says yes or no to each slot and step; a step counts after those that it waits for."""
     turns = dialog[-1:] if asked.scope == "last_turn" else dialog
-    items = {f"slot:{one.name}": f"gathered: {_meaning(one)}" for one in asked.slots}
-    items |= {f"step:{one.name}": f"done: {_meaning(one)}" for one in asked.steps}
-    judgement = await judge(
-        Question(name=_RULE, task=_TASK, material={"dialog": transcript(turns)}, items=items)
-    )
+    judgement = await judge(asks_completion(asked.slots, asked.steps, dialog=transcript(turns)))
     if judgement.status != "ok":
         return without_verdict(_RULE, asked.scope, judgement)
-    told = judgement.detail.get("items")
-    held = {name: told.get(name) for name in items} if isinstance(told, dict) else {}
-    if not all(isinstance(held.get(name), bool) for name in items):
+    seen = completed(judgement, asked.slots, asked.steps)
+    if seen is None:
         return without_verdict(_RULE, asked.scope, judgement, lacks="a yes or no to each item")
-    return _held(judgement, {name for name, holds in held.items() if holds}, asked)
-
-
-def _meaning(one: SlotSpec | StepSpec) -> str:
-    return f"{one.name} ({one.description})" if one.description else one.name
-
-
-def _held(judgement: Judgement, held: set[str], asked: _Asked) -> Verdict:
-    slots = [one.name for one in asked.slots if f"slot:{one.name}" in held]
-    done = [one.name for one in asked.steps if {f"step:{name}" for name in (one.name, *one.after)} <= held]
     told: dict[str, JsonValue] = {"by": "judge", "judge": judgement.judge, "cached": judgement.cached}
-    return asked.verdict({name: {} for name in slots}, {name: {} for name in done}, **told)
+    if seen.early:
+        told["violations"] = {name: [*lacks] for name, lacks in seen.early.items()}
+    return asked.verdict({name: {} for name in seen.slots}, {name: {} for name in seen.steps}, **told)

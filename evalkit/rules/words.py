@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
 
-__all__ = ["NORMALIZERS", "Normalizer", "fold", "spans"]
+from evalkit.finding.folding import fold
+
+__all__ = ["NORMALIZERS", "Normalizer", "spans"]
 
 Normalizer: TypeAlias = Literal["nfkc_casefold", "exact"]
 
-_CJK = r"[\u2e80-\u9fff\uf900-\ufaff]"
-_SPACE_BESIDE_CJK = re.compile(rf"(?<={_CJK})\s+|\s+(?={_CJK})")
-_LIST_COMMA = re.compile(r"(?<!\d),|,(?!\d)")
 _GROUP = re.compile(r"\d{3}(?!\d)")
-
-
-def fold(text: str) -> str:
-    """The text in compatibility form, without case, invisible characters, and spaces beside Chinese ones.
-
-    All commas become `，` but those between digits, so that 88，100 is two numbers and 88,100 is one.
-    """
-    plain = "，".join(_caseless(part) for part in text.split("，"))
-    if not plain.isascii():
-        plain = "".join(char for char in plain if unicodedata.category(char) != "Cf")
-    return _SPACE_BESIDE_CJK.sub("", _LIST_COMMA.sub("，", plain))
-
-
-def _caseless(text: str) -> str:
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def _as_it_is(text: str) -> str:

@@ -10,21 +10,20 @@ import asyncio
 import contextlib
 import inspect
 import threading
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias, TypeGuard
 
 from evalkit.contracts import Case, ChannelError, EvalRecord, Observation, Timings
 from evalkit.errors import EvalkitError, UsageError
 from evalkit.kinds import Ask, Target
+from evalkit.net.masking import KNOWN
 from evalkit.reading import encode
 from evalkit.records import asked
 from evalkit.runner.plan import Sample
-from evalkit.runner.selfcheck import SelfCheck
 
-__all__ = ["AnyTarget", "late", "observed", "opened", "put", "written"]
+__all__ = ["AnyTarget", "late", "mark", "observed", "opened", "written"]
 
 AnyTarget: TypeAlias = Target | Ask | Callable[[Case], Observation]
 """What can be asked: a target that is opened first, an async function of a case, or a plain one."""
@@ -128,25 +127,6 @@ def _put(
         ended.get_loop().call_soon_threadsafe(settle)
 
 
-async def put(
-    sample: Sample, ask: Ask, check: SelfCheck, *, run_id: str, due: float | None
-) -> tuple[EvalRecord, bytes]:
-    """Ask, and the record and the line of it; `due` is when that was to begin, by the loop's clock.
-
-    A record of which the client may have read the bytes too late is flagged `client_saturated`.
-    """
-    begun, started_at = time.perf_counter(), datetime.now(UTC)
-    lag_ms = None if due is None else (asyncio.get_running_loop().time() - due) * 1000
-    seen = await observed(sample.case, ask)
-    seen = seen if lag_ms is None else late(seen, lag_ms)
-    mark: dict[str, Any] = {"run_id": run_id, "repeat": sample.repeat, "started_at": started_at}
-    if lag_ms is not None:
-        mark["scheduled_at"] = started_at - timedelta(milliseconds=lag_ms)
-    timed = seen.answer_timings is not None or seen.ttft_ms is not None
-    doubtful = timed and check.late_since(begun, ttft_ms=seen.ttft_ms)
-    return written(sample, seen, mark, doubtful=doubtful)
-
-
 async def observed(case: Case, ask: Ask) -> Observation:
     """What the target did with the case; whatever it raises is the error of its answer."""
     try:
@@ -189,30 +169,41 @@ def late(seen: Observation, lag_ms: float) -> Observation:
     return seen.model_copy(update={"answer_timings": timings.model_copy(update={"queue_ms": queue_ms})})
 
 
+def mark(sample: Sample, *, run_id: str, started_at: datetime, lag_ms: float | None) -> dict[str, Any]:
+    """What a run says of a record; where there is a schedule, the sample was due `lag_ms` before it was begun."""
+    said = {"run_id": run_id, "repeat": sample.repeat, "started_at": started_at}
+    due = {} if lag_ms is None else {"scheduled_at": started_at - timedelta(milliseconds=lag_ms)}
+    return said | due
+
+
 def written(
-    sample: Sample, seen: Observation, mark: Mapping[str, Any], *, doubtful: bool = False
+    sample: Sample, seen: Observation, said: Mapping[str, Any], *, doubtful: bool = False
 ) -> tuple[EvalRecord, bytes]:
     """The record of a sample and its line, which is known to be read back.
 
-    `mark` is what the run says of it: its id, the repeat, and when it was begun. A channel of which the observation
-    says nothing, no field and no status, was never asked: `skipped`. An observation that could not be read back
-    (not a number, too deep, too long) is an error instead.
+    `said` is what the run says of it, made by `mark`; a `doubtful` one is flagged `client_saturated`. A channel of
+    which the observation says nothing, no field and no status, was never asked: `skipped`. An observation that could not be read back
+    (not a number, too deep, too long) is an error instead. Secrets that this process knows are blacked out,
+    whichever target repeats them.
     """
     try:
-        return _written(sample, seen, mark, doubtful=doubtful)
+        record, line = _written(sample, seen, said, doubtful=doubtful)
+        if not KNOWN.is_in(line):
+            return record, line
+        return _written(sample, KNOWN.observation(seen), said, doubtful=doubtful)
     except Exception as error:  # noqa: BLE001
-        return _written(sample, _broken(error), mark, doubtful=False)
+        return _written(sample, _broken(error), said, doubtful=False)
 
 
 def _written(
-    sample: Sample, seen: Observation, mark: Mapping[str, Any], *, doubtful: bool
+    sample: Sample, seen: Observation, said: Mapping[str, Any], *, doubtful: bool
 ) -> tuple[EvalRecord, bytes]:
     """As `written`; what the case says of itself stands, whatever the observation says of the case."""
-    said = seen.model_dump(exclude_unset=True, warnings=False)
-    own = {name: value for name, value in said.items() if name not in Case.model_fields}
+    found = seen.model_dump(exclude_unset=True, warnings=False)
+    own = {name: value for name, value in found.items() if name not in Case.model_fields}
     if doubtful:
         own["flags"] = (*own.get("flags", ()), "client_saturated")
-    record = EvalRecord.model_validate(_given(sample.case) | own | dict(mark))
+    record = EvalRecord.model_validate(_given(sample.case) | own | dict(said))
     record = asked(record, set(own))
     return record, encode(record)
 

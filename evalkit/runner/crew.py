@@ -6,15 +6,15 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple, Protocol
 
 from evalkit.contracts import ChannelError, EvalRecord, Observation
-from evalkit.kinds import Ask
 from evalkit.registry import Spec
-from evalkit.runner.asking import AnyTarget, opened, put, written
+from evalkit.runner.asking import AnyTarget, mark, written
+from evalkit.runner.capturing import CaptureFile, opened_on
 from evalkit.runner.plan import Sample
+from evalkit.runner.putting import Desk
 from evalkit.runner.selfcheck import SelfCheck, self_checked
 from evalkit.runner.worker import Order, Worker, WorkerDied
 
@@ -44,13 +44,21 @@ class Crew(Protocol):
     async def put(self, sample: Sample, due: float | None) -> tuple[EvalRecord, bytes]:
         """The record of the sample and its line; `due` is when it was to begin, by the loop's clock."""
 
+    async def warm(self, sample: Sample) -> None:
+        """Have each process ask it once, and forget what came."""
+
     async def finished(self) -> SelfCheck:
         """What they found of their own delays; nothing is asked any more."""
 
 
 @contextlib.asynccontextmanager
-async def gathered(target: AnyTarget | Apart, *, run_id: str, concurrency: int) -> AsyncIterator[Crew]:
-    """The crew for a target, with the target open; UsageError where it cannot be opened."""
+async def gathered(
+    target: AnyTarget | Apart, *, run_id: str, concurrency: int, capture: CaptureFile | None = None
+) -> AsyncIterator[Crew]:
+    """The crew for a target, with the target open; UsageError where it cannot be opened.
+
+    A capture is one process's to keep: `Apart` has none.
+    """
     if isinstance(target, Apart):
         share = -(-concurrency // target.workers)
         order = Order(target.spec.type, target.spec.params, share, run_id)
@@ -60,19 +68,11 @@ async def gathered(target: AnyTarget | Apart, *, run_id: str, concurrency: int) 
             await crew.fill(target.workers)
             yield crew
         return
-    async with opened(target) as ask, self_checked() as check:
-        yield _Here(ask, check, run_id)
+    async with opened_on(capture, target) as ask, self_checked() as check:
+        yield _Here(ask, check, run_id, capture)
 
 
-@dataclass(slots=True)
-class _Here:
-    ask: Ask
-    check: SelfCheck
-    run_id: str
-
-    async def put(self, sample: Sample, due: float | None) -> tuple[EvalRecord, bytes]:
-        return await put(sample, self.ask, self.check, run_id=self.run_id, due=due)
-
+class _Here(Desk):
     async def finished(self) -> SelfCheck:
         return self.check
 
@@ -96,6 +96,9 @@ class _Several:
                 return await worker.put(sample, due)
         return self._lost(sample)
 
+    async def warm(self, sample: Sample) -> None:
+        await asyncio.gather(*(worker.warm(sample) for worker in self._workers))
+
     async def finished(self) -> SelfCheck:
         for told in await asyncio.gather(*(worker.finished() for worker in self._workers)):
             if told is not None:
@@ -117,5 +120,5 @@ class _Several:
         message = f"{_TRIES} processes that asked this died; the target is not to blame."
         why = ChannelError(kind="client.worker_died", message=message)
         seen = Observation(answer_status="error", answer_error=why, evidence_status="skipped")
-        mark = {"run_id": self._order.run_id, "repeat": sample.repeat, "started_at": datetime.now(UTC)}
-        return written(sample, seen, mark)
+        said = mark(sample, run_id=self._order.run_id, started_at=datetime.now(UTC), lag_ms=None)
+        return written(sample, seen, said)

@@ -13,17 +13,18 @@ from evalkit import runs, writing
 from evalkit.contracts import EvalRecord, Manifest
 from evalkit.errors import BadData, Fault, NoInput, UsageError
 from evalkit.reading import lines, parse
+from evalkit.reading.sources import kind_of
 from evalkit.runner.plan import Sample
 from evalkit.runner.selfcheck import SelfCheck, saturated
 
-__all__ = ["Ledger"]
+__all__ = ["Ended", "Ledger", "settle"]
 
 
 _PACE = {"concurrency", "agent_streams"}
 """What of a target's configuration a resumed run may change: how much is asked at once."""
 
 
-class _Ended(NamedTuple):
+class Ended(NamedTuple):
     """How the two channels of a sample ended."""
 
     answer: str
@@ -38,7 +39,7 @@ class _Ended(NamedTuple):
 class Ledger:
     """The books of one run; `opened` takes records in, and nothing is written before."""
 
-    def __init__(self, files: runs.RunFiles, manifest: Manifest, ended: dict[str, _Ended]) -> None:
+    def __init__(self, files: runs.RunFiles, manifest: Manifest, ended: dict[str, Ended]) -> None:
         """The books as they stand; made by `new` or `resumed`."""
         self.files = files
         self.manifest = manifest
@@ -50,7 +51,8 @@ class Ledger:
     @classmethod
     def new(cls, files: runs.RunFiles, manifest: Manifest) -> Ledger:
         """The books of a run that is not there yet; UsageError where it is."""
-        for path in (files.records, files.manifest):
+        there = runs.on_file(manifest.run_id, files.records.parent) or files.records
+        for path in (there, files.manifest, files.capture):
             if os.path.lexists(path):
                 raise UsageError(
                     f"run {manifest.run_id!r}: found {path}, wanted a new run; "
@@ -62,9 +64,11 @@ class Ledger:
     def resumed(cls, files: runs.RunFiles, manifest: Manifest, keys: Collection[str]) -> Ledger:
         """The books of a run that is there, as far as its samples are among `keys`.
 
-        NoInput where there is no such run, UsageError where it was started otherwise than `manifest` says,
+        NoInput where there is no such run, UsageError where it was started otherwise than `manifest` says or is
+        kept in a form that does not grow,
         BadData where a line does not hold. The files stay as they are.
         """
+        _refuse_other_form(files, manifest.run_id)
         before = runs.manifest(files.records)
         if before is None:
             raise _unknown(files, manifest.run_id)
@@ -98,7 +102,9 @@ class Ledger:
         if self.files.records.exists():
             writing.mend(self.files.records, torn=self.files.torn, model=EvalRecord)
         runs.save(self._now("running"), self.files.manifest)
-        with writing.LineFile(self.files.records, new=not self.files.records.exists()) as self._file:
+        power = self.manifest.settings.get("durability") == "power"
+        new = not self.files.records.exists()
+        with writing.LineFile(self.files.records, new=new, power=power) as self._file:
             state: Literal["complete", "interrupted"] = "interrupted"
             try:
                 yield self.manifest
@@ -115,7 +121,7 @@ class Ledger:
         self._left.discard(record.key)
         if record.ttft_ms is not None:
             self._ttfts.append(record.ttft_ms)
-        _settle(self._ended, record)
+        settle(self._ended, record)
 
     def check(self, check: SelfCheck) -> None:
         """Enter what the client found of itself; that it was saturated once stays, whatever a resumed run finds."""
@@ -136,6 +142,17 @@ class Ledger:
             }
         )
         return self.manifest
+
+
+def _refuse_other_form(files: runs.RunFiles, run_id: str) -> None:
+    """UsageError where the records are compressed, or a table: only plain lines can be added to."""
+    kept = runs.on_file(run_id, files.records.parent)
+    plain = kept is None or (kept == files.records and kind_of(kept) == "lines")
+    if kept is not None and not plain:
+        raise UsageError(
+            f"run {run_id!r}: found {kept}, wanted {files.records.name} of plain lines: only such a file can be "
+            "added to; write it as plain JSONL, or take another --run-id."
+        )
 
 
 def _unknown(files: runs.RunFiles, run_id: str) -> NoInput | UsageError:
@@ -181,23 +198,24 @@ def _configured(before: Manifest, now: Manifest) -> dict[str, tuple[object, obje
     }
 
 
-def _on_file(files: runs.RunFiles) -> dict[str, _Ended]:
+def _on_file(files: runs.RunFiles) -> dict[str, Ended]:
     """How each sample on file ended; every line must hold but a torn last one."""
-    ended: dict[str, _Ended] = {}
+    ended: dict[str, Ended] = {}
     faults: list[Fault] = []
     for line in lines(files.records):
         record = parse(files.records, line, EvalRecord) if line.raw.strip() else []
         if not isinstance(record, list):
-            _settle(ended, record)
+            settle(ended, record)
         elif line.ended:
             faults.extend(record)
     if faults:
-        raise BadData(faults)
+        name = files.records.name.removesuffix(".jsonl")
+        raise BadData(faults, f"Nothing was changed; `evalkit repair {name}` sets such lines aside.")
     return ended
 
 
-def _settle(ended: dict[str, _Ended], record: EvalRecord) -> None:
+def settle(ended: dict[str, Ended], record: EvalRecord) -> None:
     """Enter how a sample ended, as a reader will see it: the newest ok answer, else the newest."""
     before = ended.get(record.key)
     if before is None or record.answer_status == "ok" or before.answer != "ok":
-        ended[record.key] = _Ended(record.answer_status, record.evidence_status)
+        ended[record.key] = Ended(record.answer_status, record.evidence_status)

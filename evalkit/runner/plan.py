@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from evalkit import __version__
 from evalkit.contracts import Case, Manifest
@@ -29,11 +29,14 @@ class Plan:
 
     Without `run_id` a new one is made. `eval_set` says where the cases come from, `eval_set_sha256` is the
     hash of that file and `eval_set_cases` how many are in it, asked or not; without them the cases that are
-    asked are hashed and counted. `target`, `target_config` (public
-    values only: they are stored) `selection` (what chose the cases) and `intent_parents` (the taxonomy's) go into the manifest. `rate` is in
-    cases per second: each case then has its time, whatever the others do, as far as `concurrency` lets it.
+    asked are hashed and counted. `target`, `target_config` (public values only: they are stored), `selection`
+    (what chose the cases) and `intent_parents` (the taxonomy's) go into the manifest. `rate` is in cases per second: each case then has its time, whatever the others do, as far as `concurrency` lets it.
     `resume` goes on with a run that is there; `retry_errors` asks anew what failed in it. `grace_s` is how
-    long cases in flight may take after the first interrupt.
+    long cases in flight may take after the first interrupt. With `capture` every byte that the target sends is
+    kept beside the run. `adaptive` finds out how many cases at once the target bears, up to `concurrency`. A record
+    of `durability` process survives the death of the process, one of power also that of the machine, at some
+    milliseconds a record. The first `warmup` samples are asked once before the others, by each process that asks,
+    and not recorded: connections and caches are warm then.
     """
 
     run_id: str | None = None
@@ -51,12 +54,19 @@ class Plan:
     resume: bool = False
     retry_errors: bool = False
     grace_s: float = 10.0
+    capture: bool = False
+    adaptive: bool = False
+    durability: Literal["process", "power"] = "process"
+    warmup: int = 0
 
     def __post_init__(self) -> None:
         wrong = {
             "concurrency": (self.concurrency < 1, "at least 1"),
             "repeat": (self.repeat < 1, "at least 1"),
             "rate": (self.rate is not None and not 0 < self.rate < math.inf, "more than 0 cases per second"),
+            "warmup": (self.warmup < 0, "0 or more"),
+            "adaptive": (self.adaptive and self.rate is not None, "none with a rate, which has its own pace"),
+            "durability": (self.durability not in ("process", "power"), "process or power"),
             "grace_s": (not self.grace_s >= 0, "0 seconds or more"),
             "run_id": (self.resume and self.run_id is None, "the id of the run to resume"),
         }
@@ -91,7 +101,6 @@ def planned(cases: Sequence[Case], repeat: int) -> list[Sample]:
 
 def promised(run_id: str, cases: Sequence[Case], plan: Plan, *, workers: int = 1) -> Manifest:
     """The manifest of a run that is about to start; several `workers` are told of."""
-    settings = {"repeat": plan.repeat, "concurrency": plan.concurrency, "rate": plan.rate}
     return Manifest(
         run_id=run_id,
         eval_set=plan.eval_set,
@@ -104,8 +113,13 @@ def promised(run_id: str, cases: Sequence[Case], plan: Plan, *, workers: int = 1
         cases=len(cases) if plan.eval_set_cases is None else plan.eval_set_cases,
         planned=len(cases) * plan.repeat,
         selection=dict(plan.selection),
-        settings=settings | ({"workers": workers} if workers > 1 else {}),
+        settings=_settings(plan, workers),
     )
+
+
+def _settings(plan: Plan, workers: int) -> dict[str, Any]:
+    told = ("repeat", "concurrency", "rate", "adaptive", "capture", "durability", "warmup")
+    return {name: getattr(plan, name) for name in told} | ({"workers": workers} if workers > 1 else {})
 
 
 def _sha256(cases: Sequence[Case]) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Self
 import evalkit
 from evalkit.contracts import EvalRecord
 from evalkit.errors import UsageError
+from evalkit.net.masking import KNOWN
 from evalkit.reading import Line, parse
 from evalkit.runner.pipes import receive, send
 from evalkit.runner.plan import Sample
@@ -80,12 +81,27 @@ class Worker:
             raise UsageError(
                 (ready or {}).get("refused", "a worker process died before it had opened the target.")
             )
+        # What this process shows and writes is masked by what this process knows.
+        KNOWN.learn(ready["secrets"])
         worker._hearing = asyncio.create_task(worker._hear())
         return worker
 
     async def put(self, sample: Sample, due: float | None) -> tuple[EvalRecord, bytes]:
         """Have it asked; WorkerDied where the process goes down before it has answered."""
-        answer = asyncio.get_running_loop().create_future()
+        line = await self._answer(sample, due=due)
+        record = parse(Path("worker"), Line(0, 0, line, ended=True), EvalRecord)
+        if isinstance(record, list):
+            raise TypeError("a worker sent a line that is no record")
+        return record, line
+
+    async def warm(self, sample: Sample) -> None:
+        """Have it asked and forgotten; whether the process lived through it is for the next question to find."""
+        with contextlib.suppress(WorkerDied):
+            await self._answer(sample, kept=False)
+
+    async def _answer(self, sample: Sample, *, due: float | None = None, kept: bool = True) -> bytes:
+        """The line that comes back, empty where it was not to be kept."""
+        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._pending[sample.key] = answer
         try:
             if self.dead:
@@ -97,15 +113,12 @@ class Worker:
                     "repeat": sample.repeat,
                     "key": sample.key,
                     "due": due,
+                    "kept": kept,
                 },
             )
-            line = (await answer).encode()
+            return (await answer).encode()
         finally:
             self._pending.pop(sample.key, None)
-        record = parse(Path("worker"), Line(0, 0, line, ended=True), EvalRecord)
-        if isinstance(record, list):
-            raise TypeError("a worker sent a line that is no record")
-        return record, line
 
     async def finished(self) -> dict[str, Any] | None:
         """Ask no more, and what it tells of its delays; null where it is gone or says nothing."""

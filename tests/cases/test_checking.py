@@ -108,7 +108,7 @@ def test_a_good_set_has_no_faults_and_no_warnings(held: Held, beside: Path) -> N
 def test_all_lines_that_do_not_hold_are_named(held: Held) -> None:
     found = held(case(1), b"{bad", {"query": "x"}, case(2, tags="vip", difficulty=3), b"", b"[]")
     assert told(found) == [
-        "2: line: found Expecting property name enclosed in double quotes at column 2, wanted one JSON object",
+        "2:2: line: found Expecting property name enclosed in double quotes, wanted one JSON object",
         "3: sample_id: found nothing, wanted a value",
         "4: difficulty: found 3, wanted a valid string",
         "4: tags: found 'vip', wanted a list",

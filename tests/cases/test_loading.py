@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 
 from evalkit.cases import load_cases, sha256_of
+from evalkit.contracts import Case
 from evalkit.errors import BadData, NoInput
+from evalkit.reading import read
 
 
 @pytest.fixture
@@ -68,3 +75,20 @@ def test_the_hash_of_a_large_file_is_that_of_its_bytes(file: Path) -> None:
     raw = bytes(range(256)) * 20_000
     file.write_bytes(raw)
     assert sha256_of(file) == hashlib.sha256(raw).hexdigest()
+
+
+@pytest.mark.parametrize("form", ["gzip", "zstd", "parquet", "feather"])
+def test_an_eval_set_is_read_in_every_form_and_ids_are_held_apart(file: Path, form: str) -> None:
+    table = pa.table({"sample_id": ["a", "b", "a"], "query": ["甲", "乙", "丙"], "tags": [["x"], [], None]})
+    raw = b"".join(json.dumps(row).encode() + b"\n" for row in table.to_pylist())
+    writers = {
+        "gzip": lambda: file.write_bytes(gzip.compress(raw)),
+        "zstd": lambda: file.write_bytes(pa.compress(raw, codec="zstd", asbytes=True)),
+        "parquet": lambda: pq.write_table(table, file),
+        "feather": lambda: feather.write_feather(table, str(file)),
+    }
+    writers[form]()
+    with pytest.raises(BadData) as error:
+        load_cases(file)
+    assert str(error.value) == f"{file}:3: sample_id: found 'a' again, as in line 1, wanted each id once"
+    assert [case.tags for case in read(file, Case).items] == [("x",), (), ()]

@@ -51,11 +51,18 @@ def test_why_it_failed_comes_first_then_the_rules() -> None:
         "answer",
         'rule keyword_match failed: found: lacks 1 of 2: 七天; wanted: keywords ["退货", "七天"]',
     ]
-    assert lines[4] == "Rules"
-    assert lines[5].split(maxsplit=2)[2] == "failed, by keyword_match"
-    assert lines[6].split(maxsplit=1) == ["keyword_match", "failed · score 0.5 · lacks 1 of 2: 七天"]
-    assert lines[7].split(maxsplit=1) == ["llm_score", "undecided · needs judge, and there is none"]
-    assert lines[8] == "Asked"
+    assert [line.split() for line in lines[4:8]] == [
+        ["Outcome"],
+        ["success", "undecided:", "failure", "in", "any", "case"],
+        ["intent", "mistaken"],
+        ["completion", "unknown"],
+    ]
+    rules, asked = lines.index("Rules"), lines.index("Asked")
+    assert lines[rules + 1].split(maxsplit=2)[2] == "failed, by keyword_match"
+    assert lines[rules + 2].split(maxsplit=1) == ["keyword_match", "failed · score 0.5 · lacks 1 of 2: 七天"]
+    found = "".join(lines[rules + 3 : asked])
+    assert '"missing": ["七天"]' in found.replace("\n", "")
+    assert "undecided · needs judge, and there is none" in found
 
 
 @pytest.mark.usefixtures("place")

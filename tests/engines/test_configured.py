@@ -78,3 +78,26 @@ def test_parameters_are_part_of_the_result(tmp_path: Path) -> None:
 def test_what_is_no_table_is_refused(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         configured(written(tmp_path, text))
+
+
+def test_a_project_believes_only_what_was_said(tmp_path: Path) -> None:
+    """`trust = "texts"` leaves the target's own report aside, in completion and in what follows from it."""
+    families = ("completion", "outcome", "passes")
+    tables = "".join(f'[metrics.{name}]\ntrust = "texts"\n' for name in families)
+    record = EvalRecord.model_validate(
+        {
+            "sample_id": "1",
+            "query": "你好",
+            "response": "好的",
+            "intent_l2": "a",
+            "intent_pred": "a",
+            "required_slots": [{"name": "phone", "value": "13800138000"}],
+            "filled_slots": {"phone": "13800138000"},
+        }
+    )
+    for text, wanted in ((tables, 0.0), ("", 1.0)):
+        results = local([record], metrics=configured(written(tmp_path, text)))
+        found = {result.name: result.overall for result in results}
+        assert [found[name] for name in ("completion", "success_rate", "pass@1")] == [wanted] * 3
+    with pytest.raises(UsageError, match="found 'text', wanted report or texts"):
+        local([record], metrics=configured(written(tmp_path, '[metrics.completion]\ntrust = "text"\n')))

@@ -285,6 +285,16 @@ def test_no_secret_reaches_the_judge_or_comes_back(
     assert CANARY not in told + kept
 
 
+def test_personal_data_is_masked_where_that_was_asked_for(model: Any, server: Any) -> None:
+    """J14, K8: the number of a person does not reach the model; without the setting it does, as the page says."""
+    said = model(lambda body: said.verdict(body, dimensions=GRADES))
+    private = QUESTION.model_copy(update={"material": {"answer": "他的电话是138 0013 8000"}})
+    ask(said, server, question=private, mask_personal=True)
+    ask(said, server, question=private)
+    shown, plain = (said.material(body)["answer"] for body in said.bodies)
+    assert (shown, plain) == ("他的电话是138****8000", "他的电话是138 0013 8000")
+
+
 def test_a_judge_names_its_parameters(model: Any) -> None:
     """J11: the identity changes with the model and with whatever it is told or sent."""
     base = JudgeConfig(base_url="http://h/v1", model="m")
@@ -292,7 +302,8 @@ def test_a_judge_names_its_parameters(model: Any) -> None:
         {"model": "n"},
         {"parameters": {"temperature": 1}},
         {"context_chars": 900},
+        {"mask_personal": True},
     ]
     others = [base.model_copy(update=change) for change in changes]
-    assert len({identity(base), *map(identity, others)}) == 4
+    assert len({identity(base), *map(identity, others)}) == 5
     assert identity(base) == identity(base.model_copy(update={"base_url": "http://other/v1", "key": "env:X"}))

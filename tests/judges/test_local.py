@@ -60,7 +60,7 @@ def make_run(folder: Path) -> Path:
 def configure(folder: Path, url: str) -> Path:
     config = folder / "evalkit.toml"
     config.write_text(
-        f'[judges.local]\nbase_url = "{url}"\nmodel = "local"\nconcurrency = 1\nreason_chars = 60\n'
+        f'[judges.local]\nbase_url = "{url}"\nmodel = "local"\nconcurrency = 1\nreason_chars = 60\ndeadline_s = 1200\n'
         "parameters = { temperature = 0, seed = 1, max_tokens = 400 }\n",
         encoding="utf-8",
     )

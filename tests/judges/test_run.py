@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from evalkit.cli import commands
 from evalkit.engines.local import local
+from evalkit.errors import UsageError
 from evalkit.judgements import joined, judged_path, read_judged
 from evalkit.judges.config import JudgeConfig
 from evalkit.judges.run import JudgingPlan, judge_run
@@ -346,3 +347,72 @@ def test_numbers_of_two_judges_do_not_compare(model: Any, wire: Any, tmp_path: P
         signatures.append(load(run).metrics["llm_score"].signature)
     assert signatures[0] != signatures[1]
     assert "judge:m-2026-11-01@" in signatures[1]
+
+
+def test_every_sample_is_compared_under_one_name(model: Any, wire: Any, tmp_path: Path) -> None:
+    """Each sample has another opponent; all of them are the same comparison."""
+    run = make_run(tmp_path, samples=3)
+    lines = run.read_text(encoding="utf-8").splitlines()
+    others = [json.loads(line) | {"response": f"第{place}个答案"} for place, line in enumerate(lines)]
+    other = tmp_path / "runs" / "old.jsonl"
+    other.write_text("".join(json.dumps(one) + "\n" for one in others), encoding="utf-8")
+    said = model(answering(wire))
+    configure(tmp_path, said.url)
+    row = told(judge(tmp_path, "--metrics", "pairwise", "--against", "old"))["metrics"][0]
+    assert (row["metric"], row["n_counted"]) == ("pairwise", 3)
+
+
+DIMENSIONS = {"同理心": "体谅用户的处境", "准确": "与 reference 一致"}
+
+
+@pytest.mark.parametrize("way", ["option", "table", "option before table"])
+def test_what_is_judged_has_parameters(way: str, model: Any, wire: Any, tmp_path: Path) -> None:
+    """Several dimensions in one call, by `--set` or by a table of the configuration."""
+    make_run(tmp_path, samples=1)
+    said = model(answering(wire))
+    config = configure(tmp_path, said.url)
+    if way != "option":
+        table = DIMENSIONS if way == "table" else {"语气": "有礼貌"}
+        lines = [f'"{name}" = "{criteria}"' for name, criteria in table.items()]
+        config.write_text(
+            config.read_text(encoding="utf-8") + "\n".join(["\n[measures.llm_score.dimensions]", *lines]),
+            "utf-8",
+        )
+    option = ["--set", f"llm_score.dimensions={json.dumps(DIMENSIONS)}"] if way != "table" else []
+    found = told(judge(tmp_path, "--metrics", "llm_score", *option))
+    assert (found["metrics"][0]["mean"], len(said.bodies)) == (0.8, 1)
+    form = said.bodies[0]["response_format"]["json_schema"]["schema"]["properties"]["dimensions"]
+    assert form["required"] == [*DIMENSIONS]
+
+
+def test_a_judge_that_is_told_other_things_is_another_one(model: Any, wire: Any, tmp_path: Path) -> None:
+    """Numbers by other dimensions do not compare, and stand side by side."""
+    run = make_run(tmp_path, samples=1)
+    said = model(answering(wire))
+    configure(tmp_path, said.url)
+    first = told(judge(tmp_path, "--metrics", "llm_score"))["judge"]
+    judge(tmp_path, "--metrics", "llm_score", "--set", 'llm_score.dimensions={"a": "甲"}')
+    records = joined(Records.of(run), read_judged(judged_path(run)))
+    results = {result.name: result for result in local(records)}
+    assert results["llm_score"].judge.startswith(f"{first}+")
+    assert results[f"llm_score@{first}"].judge == first
+
+
+@pytest.mark.parametrize(
+    ("setting", "problem"),
+    [
+        ("llm_score.dimensions=[1]", "wanted"),
+        ("llm_score.dimension={}", "unknown dimension"),
+        ("llm_score=1", "wanted NAME.KEY=VALUE"),
+        ("safety.categories={}", "nothing of that name is judged"),
+        ("llm_score.judge=x", "cannot be a parameter"),
+    ],
+)
+def test_a_parameter_that_cannot_be_is_refused(
+    setting: str, problem: str, model: Any, wire: Any, tmp_path: Path
+) -> None:
+    make_run(tmp_path, samples=1)
+    configure(tmp_path, model(answering(wire)).url)
+    result = judge(tmp_path, "--metrics", "llm_score", "--set", setting)
+    assert isinstance(result.exception, UsageError)
+    assert problem in str(result.exception)

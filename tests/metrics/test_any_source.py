@@ -10,7 +10,7 @@ import pytest
 
 from evalkit import EvalRecord, Records
 from evalkit.contracts import MetricResult, SlotSpec, Timings, ToolCall
-from evalkit.metrics import behavior, completion, intent, latency, retrieval, tools
+from evalkit.metrics import behavior, completion, intent, latency, retrieval, text, tools
 from evalkit.reading import encode
 
 RECORDS = [
@@ -18,6 +18,7 @@ RECORDS = [
         sample_id=f"样本{place}",
         query="我电话是13800138000",
         response="好的",
+        reference="好的，可以" if place % 2 else None,
         intent_l1="SUPPORT",
         intent_l2=f"S{place % 3}",
         intent_pred_all=[f"S{place % 2}"],
@@ -53,6 +54,7 @@ def as_data(results: MetricResult | list[MetricResult]) -> list[Any]:
         completion.compute,
         tools.compute,
         latency.compute,
+        text.compute,
     ],
     ids=lambda compute: f"{compute.__module__}.{compute.__name__}",
 )

@@ -134,7 +134,7 @@ def test_a_weighted_threshold_is_reached_exactly() -> None:
 
 
 def test_all_policies_stand_side_by_side() -> None:
-    assert list(overall(four())) == [
+    assert list(overall(four(), bounds=False)) == [
         "intent_accuracy",
         "avg_completion",
         "success_rate",
@@ -183,6 +183,58 @@ def test_unknown_is_not_counted_and_bounded() -> None:
     assert found["intent_accuracy_best"].overall == 0.75
 
 
+def test_bounds_are_there_where_something_is_undecided() -> None:
+    """Nobody has to ask for them; where all is known there is nothing to bound."""
+    known, unknown = task(1.0, 1.0, sample_id="1"), task(1.0, None, sample_id="2")
+    found = overall([known, unknown])
+    assert (found["success_rate"], found["success_rate_worst"], found["success_rate_best"]) == (1.0, 0.5, 1.0)
+    assert "intent_accuracy_worst" not in found
+    assert "success_rate_worst" not in overall([known])
+    assert "success_rate_worst" not in overall([known, unknown], bounds=False)
+
+
+def test_a_level_that_is_not_known_has_a_least_and_a_most() -> None:
+    """An intent that was understood without a known completion may still be anything; a wrong one fails."""
+    records = [
+        task(1.0, 0.5, sample_id="1"),
+        task(1.0, None, sample_id="2"),
+        task(None, 0.5, sample_id="3"),
+        task(0.0, None, sample_id="4"),
+        EvalRecord(sample_id="5", intent_l2="a", intent_pred="a"),
+    ]
+    told = [(found.success_level, found.success_least, found.success_most) for found in outcomes(records)]
+    assert told == [
+        ("partial", "partial", "partial"),
+        (None, "failure", "success"),
+        (None, "failure", "partial"),
+        (None, "failure", "failure"),
+        (None, None, None),
+    ]
+
+
+def test_levels_follow_the_thresholds_that_were_set() -> None:
+    records = [task(1.0, 0.8)]
+    assert outcomes(records, results=compute(records, success=0.9))[0].success_level == "partial"
+    assert outcomes(records, results=[])[0].success_level is None
+
+
+def test_the_target_is_believed_or_only_what_was_said() -> None:
+    """The target reports a slot that nobody said: by `texts` it was not filled."""
+    record = EvalRecord(
+        sample_id="1",
+        intent_l2="S",
+        intent_pred="S",
+        query="你好",
+        response="好的",
+        required_slots=[SlotSpec(name="phone", value="13800138000")],
+        filled_slots={"phone": "13800138000"},
+    )
+    assert overall([record])["success_rate"] == 1.0
+    assert overall([record], trust="texts")["success_rate"] == 0.0
+    assert named(passes([record], ks=(1,)))["pass@1"].overall == 1.0
+    assert named(passes([record], ks=(1,), trust="texts"))["pass@1"].overall == 0.0
+
+
 layer = st.none() | st.sampled_from((0.0, 0.49, 0.5, 0.7, 0.8, 1.0))
 
 
@@ -196,7 +248,7 @@ def test_bounds_hold_whatever_the_unknown_turns_out_to_be(
     bounded = rates(pairs, bounds=True)
     for fill in (0.0, 0.6, 1.0):
         known = [tuple(fill if value is None else value for value in pair) for pair in pairs]
-        for name, value in rates(known).items():
+        for name, value in rates(known, bounds=False).items():
             if name != "rule_pass_rate":
                 assert bounded[f"{name}_worst"] <= value + 1e-12
                 assert value <= bounded[f"{name}_best"] + 1e-12

@@ -281,6 +281,24 @@ def test_published_retrievals(shared: Path) -> None:
     assert 0 < named(records, "hit@3").overall < 1
 
 
+def test_long_rankings_with_repeats(agree: Callable[..., None]) -> None:
+    """Lists of very different length, ids that come again, cut-offs beyond one word of places: still the row form."""
+    dice = random.Random(3)  # noqa: S311 - test data
+    docs = [f"D{number}" for number in range(160)]
+    records = [
+        EvalRecord(
+            sample_id=str(number),
+            requires_rag=True,
+            reference_doc_ids=dice.choices(docs, k=dice.choice((1, 2, 70))),
+            reference_doc_ids_nice=dice.choices(docs, k=dice.choice((0, 3, 40))),
+            retrieved_doc_ids=dice.choices(docs, k=dice.choice((0, 1, 7, 31, 33, 200))),
+        )
+        for number in range(300)
+    ]
+    cutoffs = (1, 31, 52, 53, 110, 500)
+    agree(retrieval.compute(records, cutoffs=cutoffs, graded=True), records, rows(cutoffs, FAMILIES))
+
+
 def test_duplicates_are_counted() -> None:
     """Each id that comes again counts once for each time, in its own record only."""
     records = [

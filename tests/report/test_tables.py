@@ -6,6 +6,7 @@ import io
 import math
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -18,7 +19,7 @@ from evalkit.records import Records
 from evalkit.report import schemas, tables
 from evalkit.report.parquet import encoded
 from evalkit.slices import slice_mean
-from evalkit.stats import bootstrap
+from evalkit.stats import bootstrap, mean_interval
 
 
 def frame(table: pa.Table) -> pd.DataFrame:
@@ -89,7 +90,8 @@ def test_samples_have_fixed_columns_then_one_a_metric(rich_run: list[EvalRecord]
 COLUMNS = {
     "samples": """
         run_id sample_id repeat query intent_l1 intent_l2 intent_pred requires_rag difficulty trap_type tags
-        answer_status evidence_status answer_error evidence_error answer_retries evidence_retries""",
+        answer_status evidence_status answer_error evidence_error answer_retries evidence_retries
+        success_level success_least success_most""",
     "slices": """
         run_id metric dimension slice n_total n_counted mean ci_low ci_high lower_is_better signature
         is_pct worst_case""",
@@ -198,6 +200,92 @@ def test_slicing_by_a_field_of_ones_own_works() -> None:
     assert found[found.dimension == "shop"].slice.tolist() == ["北京"]
 
 
+def test_crossed_fields_give_each_pair_of_labels_that_occurs() -> None:
+    """A sample with two tags is in two pairs, one without a label of either field in none."""
+    fields = [
+        ("S1", ["a", "b"], 1.0),
+        ("S1", ["b"], 0.0),
+        ("S2", ["b"], 1.0),
+        (None, ["a"], 1.0),
+        ("S2", [], 0.0),
+    ]
+    records = [
+        EvalRecord(sample_id=str(row), intent_l2=label, tags=tags, score=score)
+        for row, (label, tags, score) in enumerate(fields)
+    ]
+    found = slices(records, metric(records), by=("intent_l2,tags",))
+    rows = found[found.dimension == "intent_l2,tags"].set_index("slice")
+    assert rows["mean"].to_dict() == {"S1,a": 1.0, "S1,b": 0.5, "S2,b": 1.0}
+    assert rows.n_total.to_dict() == {"S1,a": 1, "S1,b": 2, "S2,b": 1}
+    table = tables.samples(Records.of(records), [metric(records)], run_id="r", by=("intent_l2,tags",))
+    assert table["intent_l2,tags"].to_pylist() == [["S1,a", "S1,b"], ["S1,b"], ["S2,b"], [], []]
+
+
+def test_labels_with_commas_do_not_meet_when_crossed() -> None:
+    pairs = [("a,b", "c"), ("a", "b,c"), ("a\\", "b"), ("a", "b")]
+    records = [EvalRecord(sample_id=f"{l1}{l2}", intent_l1=l1, intent_l2=l2, score=1.0) for l1, l2 in pairs]
+    found = slices(records, metric(records), by=("intent_l1,intent_l2",))
+    labels = found[found.dimension == "intent_l1,intent_l2"].slice.tolist()
+    assert labels == sorted([r"a\,b,c", r"a,b\,c", r"a\\,b", "a,b"])
+
+
+def test_three_fields_are_crossed_like_the_labels_of_each_sample() -> None:
+    records = [
+        EvalRecord(
+            sample_id=str(row),
+            intent_l1="xy"[row % 2],
+            intent_l2="uvw"[row % 3],
+            difficulty="eh"[row % 5 > 2],
+        )
+        for row in range(60)
+    ]
+    groups = Records.of(records).groups("intent_l1,intent_l2,difficulty")
+    told = {row: groups.labels[code] for row, code in zip(groups.rows, groups.codes, strict=True)}
+    assert told == {row: f"{r.intent_l1},{r.intent_l2},{r.difficulty}" for row, r in enumerate(records)}
+    assert list(groups.labels) == sorted(set(told.values()))
+
+
+def test_a_part_of_a_crossing_that_nobody_has_is_refused() -> None:
+    records = [EvalRecord(sample_id="1", score=1.0)]
+    with pytest.raises(UnknownName, match=r"'dificulty'.*Did you mean 'difficulty'"):
+        slices(records, metric(records), by=("intent_l1,dificulty",))
+
+
+def test_the_target_of_a_run_is_a_label_of_all_its_records() -> None:
+    """What the manifest tells; a field of that name in the records comes first."""
+    rows = [EvalRecord(sample_id=str(row), intent_l1="xy"[row % 2], score=1.0) for row in range(4)]
+    records = Records.of(rows)
+    records.of_run = {"target": "demo"}
+    assert records.groups("intent_l1,target").labels == ("x,demo", "y,demo")
+    own = Records.of([EvalRecord(sample_id="1", target="mine"), EvalRecord(sample_id="2")])
+    own.of_run = {"target": "demo"}
+    assert own.groups("target").labels == ("mine",)
+    assert Records.of(rows).groups("target").labels == ()
+
+
+@pytest.mark.parametrize("n", [1, 2, 30, 1_000, 1_001, 3_000])
+@pytest.mark.parametrize("kind", ["rate", "share", "time", "same"])
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_intervals_of_many_slices_are_those_of_each(n: int, kind: str, repeats: int) -> None:
+    """In closed form or drawn: `mean_interval` over the slice's scores, cases and repeats."""
+    dice = np.random.default_rng(n)
+    draws = {
+        "rate": dice.integers(0, 2, n) * 1.0,
+        "share": dice.integers(0, 4, n) / 3,
+        "time": dice.normal(900, 50, n),
+    }
+    values = draws.get(kind, np.full(n, 1 / 3))
+    records = [
+        EvalRecord(sample_id=str(row // repeats), repeat=row % repeats, score=value)
+        for row, value in enumerate(values)
+    ]
+    row = slices(records, metric(records, is_rate=kind == "rate")).iloc[0]
+    clusters = np.arange(n) // repeats
+    wanted = mean_interval(values, is_rate=kind == "rate", clusters=clusters)
+    bounds = [math.nan if bound is None else bound for bound in wanted]
+    assert [row.ci_low, row.ci_high] == pytest.approx(bounds, rel=1e-12, nan_ok=True)
+
+
 @pytest.mark.parametrize("names", [["m", "m"], ["query"]], ids=["two of one name", "a fixed column"])
 def test_columns_of_one_name_are_refused(names: list[str]) -> None:
     records = [EvalRecord(sample_id="1", score=1.0)]
@@ -238,3 +326,20 @@ def test_half_a_surrogate_pair_is_spelled_out() -> None:
 def test_turns_of_a_dialog_are_one_a_line() -> None:
     records = [EvalRecord(sample_id="1", messages=["预约维修", "明天上午"])]
     assert tables.samples(Records.of(records), [], run_id="r")["query"].to_pylist() == ["预约维修\n明天上午"]
+
+
+def test_what_became_of_each_task_is_a_column() -> None:
+    """Mission, second plan, 4.2: the level stands with the sample; unknown is null, with what it can still be."""
+    slots = [{"name": name, "value": f"{name}13800138000"} for name in "abcde"]
+    task = {"intent_l2": "S", "response": "好", "required_slots": slots}
+    records = [
+        EvalRecord(sample_id="1", intent_pred="S", filled_slots=dict.fromkeys("abcd", "x"), **task),
+        EvalRecord(sample_id="2", intent_pred="S", filled_slots=dict.fromkeys("abc", "x"), **task),
+        EvalRecord(sample_id="3", intent_pred="T", filled_slots=dict.fromkeys("abcd", "x"), **task),
+        EvalRecord(sample_id="4", evidence_status="error", filled_slots=dict.fromkeys("abcd", "x"), **task),
+        EvalRecord(sample_id="5", intent_l2="S", intent_pred="S"),
+    ]
+    found = tables.samples(Records.of(records), local(records), run_id="r")
+    assert found["success_level"].to_pylist() == ["success", "partial", "failure", None, None]
+    assert found["success_least"].to_pylist() == ["success", "partial", "failure", "failure", None]
+    assert found["success_most"].to_pylist() == ["success", "partial", "failure", "success", None]

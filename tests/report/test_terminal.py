@@ -85,7 +85,7 @@ def test_the_summary_says_it_all(make_digest, rich_run: list[EvalRecord]) -> Non
     assert f"intent {digest.failures.by_gate['intent']}" in text
     assert "reports/01RUN/report.html" in text
     assert "in reports/01RUN/: summary.json" in text
-    assert len(text.splitlines()) <= 45
+    assert len(text.splitlines()) <= 47
 
 
 def test_times_stand_with_their_counts(make_digest) -> None:
@@ -167,3 +167,36 @@ def test_a_sample_shows_what_judges_said_and_where_its_documents_come_from() -> 
     rows = {name: text for section in layout(record) for name, text in section.rows}
     assert rows["faithfulness"] == "score 0.75 · 四条里有三条有据 · m@v1"
     assert rows["documents from"] == "stream"
+
+
+def test_each_slot_and_step_says_where_it_was_found() -> None:
+    """Provenance: which source tells it, in which turn, and where in its text; and where sources differ."""
+    record = EvalRecord.model_validate(
+        {
+            "sample_id": "1",
+            "response": "已登记",
+            "required_slots": [
+                {"name": "phone", "type": "phone", "value": "13800138000"},
+                {"name": "color", "values": ["红色", "蓝色"]},
+            ],
+            "required_steps": [
+                {"name": "record", "keywords": ["已登记"], "after": ["greet"]},
+                {"name": "greet", "keywords": ["您好"]},
+            ],
+            "filled_slots": {"phone": "13900139000"},
+            "dialog": [
+                {"sent_message": "电话是13800138000", "reply": "已登记"},
+                {"sent_message": "谢谢", "reply": "您好"},
+            ],
+        }
+    )
+    rows = {name: text for section in layout(record) for name, text in section.rows}
+    assert rows["found slots"].splitlines() == [
+        "phone: stated 13800138000 (user, turn 1, 3–14), reported 13900139000",
+        "color: not found",
+    ]
+    assert rows["found steps"].splitlines() == [
+        "record (agent, turn 1, too early: lacks greet)",
+        "greet (agent, turn 2)",
+    ]
+    assert rows["sources differ"].startswith("phone: values: stated 13800138000")

@@ -15,8 +15,8 @@ from evalkit import registry
 from evalkit.cases import load_cases
 from evalkit.contracts import Case, Expectation
 from evalkit.engines.rules import Models, check_rules
+from evalkit.finding.personal import KINDS
 from evalkit.rules.safety.bad_words import BLOCKED, categories
-from evalkit.rules.safety.pii import KINDS
 from evalkit.rules.scope import DialogScope, ReplyScope
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rules.md").read_text(encoding="utf-8")

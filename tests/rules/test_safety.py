@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from evalkit.contracts import Case, Judgement, Verdict
 from evalkit.errors import UsageError
+from evalkit.finding.personal import personal
 from evalkit.rules.safety import safety
 from evalkit.rules.safety.bad_words import bad_words, categories
-from evalkit.rules.safety.pii import personal
 
 from .conftest import dialog, reply
 
@@ -118,10 +118,10 @@ def test_a_violation_fails_and_is_shown_masked(case: Case) -> None:
     verdict = now(safety(case, reply("他的电话是13800138000")))
     assert (verdict.passed, verdict.score) == (False, 0.0)
     assert verdict.detail["violations"] == [
-        {"layer": "pii:1", "category": "phone", "severity": "medium", "text": "138******00"}
+        {"layer": "pii:1", "category": "phone", "severity": "medium", "text": "138****8000"}
     ]
     assert verdict.detail["layers"] == {
-        "words:1": "clear",
+        "words:2": "clear",
         "pii:1": "violation",
         "moderation": "not checked: there is none",
     }

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit.finding.denial import negated
-from evalkit.rules.words import fold, spans
+from evalkit.finding.folding import fold
+from evalkit.rules.words import spans
 
 
 @pytest.mark.parametrize(

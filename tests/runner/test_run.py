@@ -70,7 +70,15 @@ def test_the_manifest_on_file_is_the_one_returned(tmp_path: Path) -> None:
     assert found.target == "demo"
     assert found.finished_at
     assert found.finished_at >= found.started_at
-    assert found.settings == {"repeat": 1, "concurrency": 8, "rate": None}
+    assert found.settings == {
+        "repeat": 1,
+        "concurrency": 8,
+        "rate": None,
+        "adaptive": False,
+        "capture": False,
+        "durability": "process",
+        "warmup": 0,
+    }
 
 
 def test_a_run_leaves_two_private_files_in_a_private_folder(tmp_path: Path) -> None:

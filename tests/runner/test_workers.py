@@ -18,6 +18,8 @@ import pytest
 from evalkit import runs
 from evalkit.contracts import Case, EvalRecord, Manifest
 from evalkit.errors import UsageError
+from evalkit.net.exchange import ASKED_FOR
+from evalkit.net.masking import KNOWN
 from evalkit.records import load
 from evalkit.registry import Spec
 from evalkit.runner import Apart, Plan, run
@@ -210,3 +212,79 @@ def test_a_rate_is_kept_and_the_schedule_stands_in_the_records(place: Path) -> N
         [n / 20 for n in range(10)], abs=0.03
     )
     assert all(row.started_at >= row.scheduled_at for row in rows)  # type: ignore[operator]
+
+
+def test_each_worker_is_warmed_and_nothing_of_it_is_kept(place: Path) -> None:
+    """Every process is asked the first two cases once more; of the records each stands there once."""
+    source = SERVICE.replace("async def ask(case):", "async def ask(case):\n    note(case)")
+    note = "def note(case): open(f'asked-{os.getpid()}', 'a').write(case.sample_id + '\\n')\n"
+    (place / "service.py").write_text(source.replace("async def", note + "\nasync def", 1), encoding="utf-8")
+    manifest, rows = go(["0.02"] * 12, workers=3, concurrency=6, warmup=2)
+    asked = [path.read_text().split() for path in place.glob("asked-*")]
+    assert [each[:2] for each in asked] == [["0", "1"]] * 3
+    assert sorted(key for each in asked for key in each[2:]) == sorted(row.key for row in rows)
+    assert (manifest.recorded, manifest.settings["warmup"]) == (12, 2)
+
+
+def test_a_worker_that_dies_while_it_is_warmed_is_replaced(place: Path) -> None:
+    manifest, rows = go(["deadly once", "0.02", "0.02"], concurrency=2, warmup=1)
+    assert (place / "died").exists()
+    assert {row.answer_status for row in rows} == {"ok"}
+    assert manifest.recorded == 3
+
+
+def test_a_capture_is_not_shared_out(place: Path) -> None:
+    with pytest.raises(UsageError, match="--capture: found 2 workers, wanted one process"):
+        go(["0.02"], capture=True)
+    assert not (place / "runs").exists()
+
+
+def asked_of(loopback: Any, answer: Any, count: int, **settings: Any) -> tuple[Manifest, list[EvalRecord]]:
+    """A run of two workers behind HTTP, each answer written by `answer`."""
+
+    async def main() -> Manifest:
+        async with loopback(answer) as server:
+            key = {"key": "file:key"}
+            spec = Spec("openai", {"model": "m", "base_url": server.url, "retries": 0, **key})
+            cases = [Case(sample_id=str(n), query="q") for n in range(count)]
+            return await run(cases, Apart(spec, 2), Plan(run_id="r", target="openai", **settings))
+
+    manifest = asyncio.run(main())
+    return manifest, list(load(Path("runs/r.jsonl")))
+
+
+def test_requests_of_workers_are_named_and_a_key_that_only_they_read_is_known_here_too(
+    place: Path, loopback: Any
+) -> None:
+    key, marks = "canary-of-the-workers-77", list[str]()
+    (place / "key").write_text(key, encoding="utf-8")
+
+    async def answer(request: Any, peer: Any) -> None:
+        marks.append(request.headers[ASKED_FOR.lower()])
+        told = b'data: {"choices":[{"delta":{"content":"%s"}}]}\n\ndata: [DONE]\n\n' % key.encode()
+        await peer.send(loopback.STREAM, loopback.piece(told), loopback.END)
+
+    _, rows = asked_of(loopback, answer, 6)
+    assert sorted(marks) == [f"r/{n}" for n in range(6)]
+    assert {(row.response, row.flags) for row in rows} == {("***", ("secret_in_answer",))}
+    assert KNOWN.is_in(key.encode())
+    assert not any(key in path.read_text("utf-8") for path in (place / "runs").iterdir())
+
+
+def test_the_pace_heeds_what_workers_met(place: Path, loopback: Any) -> None:
+    """Every request is refused: 4 in flight, then 2, then 1."""
+    busy, met = 0, list[int]()
+    (place / "key").write_text("k", encoding="utf-8")
+
+    async def answer(_request: Any, peer: Any) -> None:
+        nonlocal busy
+        busy += 1
+        met.append(busy)
+        await asyncio.sleep(0.05)
+        busy -= 1
+        await peer.send(loopback.json({}, status=429))
+
+    manifest, _ = asked_of(loopback, answer, 16, concurrency=16, adaptive=True)
+    assert (manifest.recorded, manifest.answer_ok, len(met)) == (16, 0, 16)
+    assert max(met) <= 4
+    assert set(met[8:]) == {1}

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from evalkit.contracts import Case, Layer, RuleSpec, Verdict
-from evalkit.engines.rules.fitting import fitted
 from evalkit.errors import UsageError
+from evalkit.fitting import fitted
 from evalkit.kinds import Embed, Judge, Moderate
 from evalkit.registry import Spec, bind, lookup
 from evalkit.rules.expectation import implied

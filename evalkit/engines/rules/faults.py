@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from evalkit.contracts import Case
 from evalkit.engines.rules.binding import Models, Rule, check_weights, rules_of, tried
-from evalkit.engines.rules.fitting import fitted
 from evalkit.errors import UnknownName, UsageError
+from evalkit.fitting import fitted
 from evalkit.registry import Spec, bind, lookup
 
 __all__ = ["RuleFault", "rule_faults"]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
 
+import numpy as np
+
 from evalkit.contracts import EvalRecord, Turn, Verdict
 from evalkit.engines.rules.binding import Models, Rule, check_rules, placed, rules_of
 from evalkit.errors import UsageError
+from evalkit.questions.dialogs import exchanges
 from evalkit.records import Records, RecordsLike
 from evalkit.rules.logic import decide
 
@@ -41,10 +44,12 @@ def with_verdicts(records: RecordsLike) -> Records:
     What the verdicts come to is decided anew. Raises UsageError as `check_rules`.
     """
     table = Records.of(records)
-    new = [record for record in table if _is_new(record)]
-    judged = iter(asyncio.run(judge_rules(new)) if new else ())
-    rows = [next(judged) if _is_new(record) else _decided(record, record.verdicts) for record in table]
-    return Records(rows, superseded=table.superseded, torn=table.torn)
+    held = table.given("verdicts") | table.given("rules") | table.given("expectation")
+    found = {row: table[row] for row in np.flatnonzero(held).tolist()}
+    new = [row for row, record in found.items() if _is_new(record)]
+    judged = asyncio.run(judge_rules([found[row] for row in new])) if new else ()
+    decided = {row: _decided(record, record.verdicts) for row, record in found.items()}
+    return table.replaced(decided | dict(zip(new, judged, strict=True)))
 
 
 def _is_new(record: EvalRecord) -> bool:
@@ -58,7 +63,7 @@ def _distinct(records: Iterable[EvalRecord]) -> list[EvalRecord]:
 
 
 async def _judged(record: EvalRecord, models: Models) -> EvalRecord:
-    dialog = _dialog(record)
+    dialog = exchanges(record)
     rules = [rule for rule in rules_of(record) if models.judge is not None or rule.name != _DESCRIPTION]
     verdicts = [await _verdict(record, dialog, rule, models) for rule in rules]
     return _decided(record, verdicts)
@@ -92,18 +97,3 @@ async def _asked(record: EvalRecord, dialog: Sequence[Turn], rule: Rule, models:
         raise placed(record, error) from None
     except Exception as error:  # noqa: BLE001 - a stranger's rule, or its model, must not stop the others
         return rule.undecided(f"rule_error: {type(error).__name__}: {error}"[:_LONGEST])
-
-
-def _dialog(record: EvalRecord) -> Sequence[Turn]:
-    """The turns of the record; an answer without a dialog is one turn, no answer is none."""
-    if record.dialog or record.response is None:
-        return record.dialog
-    turn = Turn(
-        sent_message=record.user_turns[-1],
-        reply=record.response,
-        thinking=record.thinking,
-        ttft_ms=record.ttft_ms,
-        latency_ms=record.total_ms,
-        tool_calls=record.tool_calls or (),
-    )
-    return (turn,)

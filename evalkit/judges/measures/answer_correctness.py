@@ -8,8 +8,8 @@ from typing import Any
 from evalkit.contracts import EvalRecord, Judgement, Question
 from evalkit.judges.measures.claims import claims_of, cosine, listed, merged, truths
 from evalkit.judges.measures.material import answered, numbered, question
-from evalkit.judges.prompts import text as prompt
 from evalkit.kinds import Embed, Judge
+from evalkit.questions.wording import text as prompt
 
 __all__ = ["answer_correctness", "claims_f1"]
 
@@ -20,8 +20,8 @@ async def answer_correctness(
     """Weighted mean of the F1 of claims against the reference and of the cosine of both texts.
 
     Applies to an answer with a reference; where either claims nothing there is no score. `detail` has each
-    claim with its verdict, `f1` and `similarity` (a negative cosine counts as 0). Source: the RAGAS
-    documentation, Answer Correctness.
+    claim with its verdict, `f1` and `similarity`. A mean below 0, from a negative cosine, counts as 0. Source:
+    the RAGAS documentation, Answer Correctness.
     """
     if not answered(record) or not (record.reference or "").strip():
         return None
@@ -37,7 +37,7 @@ async def answer_correctness(
     compared = await judge(_question(answer, reference, items))
     if compared.status != "ok":
         return compared
-    similarity = max(0.0, cosine(*await embed([answer, reference])))
+    similarity = cosine(*await embed([answer, reference]))
     return _judgement([*parts, compared], items, similarity, weights)
 
 
@@ -73,4 +73,4 @@ def _judgement(
     missed = [entry["supported"] for entry in told["reference_claims"]].count(False)
     f1 = claims_f1(said.count(True), said.count(False), missed)
     score = (weights[0] * f1 + weights[1] * similarity) / sum(weights)
-    return merged(parts, score=score, f1=f1, similarity=similarity, **told)
+    return merged(parts, score=max(0.0, score), f1=f1, similarity=similarity, **told)

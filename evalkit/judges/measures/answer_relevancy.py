@@ -5,8 +5,9 @@ from __future__ import annotations
 from evalkit.contracts import EvalRecord, Judgement, Question
 from evalkit.judges.measures.claims import cosine, listed, merged, truths
 from evalkit.judges.measures.material import answered, question
-from evalkit.judges.prompts import text as prompt
 from evalkit.kinds import Embed, Judge
+from evalkit.questions.wording import phrase
+from evalkit.questions.wording import text as prompt
 
 __all__ = ["answer_relevancy"]
 
@@ -24,8 +25,8 @@ async def answer_relevancy(record: EvalRecord, *, judge: Judge, embed: Embed) ->
             name="answer_relevancy",
             task=prompt("answer_relevancy"),
             material={"answer": record.response or ""},
-            lists={"questions": "3 个反推出的问题"},
-            items={"noncommittal": "该回答含糊其辞，没有实质内容"},
+            lists={"questions": phrase("questions")},
+            items={"noncommittal": phrase("noncommittal")},
         )
     )
     questions = listed(found, "questions")

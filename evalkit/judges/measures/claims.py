@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from evalkit.contracts import Judgement, Question, Usage
-from evalkit.judges.prompts import text as prompt
 from evalkit.kinds import Judge
+from evalkit.questions.wording import phrase
+from evalkit.questions.wording import text as prompt
 
 __all__ = ["claims_of", "cosine", "listed", "merged", "truths"]
 
@@ -19,7 +20,7 @@ async def claims_of(text: str, *, question: str, judge: Judge) -> Judgement:
             name="claims",
             task=prompt("claims"),
             material={"question": question, "text": text},
-            lists={"claims": "原子断言"},
+            lists={"claims": phrase("claims")},
         )
     )
 

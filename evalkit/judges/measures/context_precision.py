@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from evalkit.contracts import EvalRecord, Judgement, Question
 from evalkit.judges.measures.claims import merged, truths
 from evalkit.judges.measures.material import contexts, numbered, question
-from evalkit.judges.prompts import text as prompt
 from evalkit.kinds import Judge
+from evalkit.questions.wording import phrase
+from evalkit.questions.wording import text as prompt
 
 __all__ = ["context_precision", "mean_precision"]
 
@@ -29,7 +30,7 @@ async def context_precision(record: EvalRecord, *, judge: Judge) -> Judgement | 
             name="context_precision",
             task=prompt("context_precision"),
             material={"question": question(record), "reference": record.reference or "", **named},
-            items={name: f"{name} 对得出 reference 有用" for name in named},
+            items={name: phrase("useful", name=name) for name in named},
         )
     )
     if found.status != "ok":

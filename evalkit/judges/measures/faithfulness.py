@@ -5,8 +5,8 @@ from __future__ import annotations
 from evalkit.contracts import EvalRecord, Judgement, Question
 from evalkit.judges.measures.claims import claims_of, listed, merged, truths
 from evalkit.judges.measures.material import answered, contexts, numbered, question
-from evalkit.judges.prompts import text as prompt
 from evalkit.kinds import Judge
+from evalkit.questions.wording import text as prompt
 
 __all__ = ["faithfulness"]
 

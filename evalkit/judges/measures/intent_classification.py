@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from evalkit.contracts import EvalRecord, Judgement, Question
+from evalkit.contracts import EvalRecord, Judgement
 from evalkit.judges.measures.claims import merged
-from evalkit.judges.measures.material import answered, transcript
-from evalkit.judges.prompts import text as prompt
+from evalkit.judges.measures.material import answered
 from evalkit.kinds import Judge
+from evalkit.questions.dialogs import exchanges, transcript
+from evalkit.questions.tasks import asks_intent
 
 __all__ = ["intent_classification"]
 
@@ -22,14 +23,7 @@ async def intent_classification(
     """
     if not answered(record) or record.intent_l2 not in labels:
         return None
-    found = await judge(
-        Question(
-            name="intent_classification",
-            task=prompt("intent_classification"),
-            material={"dialog": transcript(record)},
-            labels=dict(labels),
-        )
-    )
+    found = await judge(asks_intent(labels, dialog=transcript(exchanges(record))))
     if found.status != "ok":
         return found
     judged = merged([found], score=float(found.label == record.intent_l2))

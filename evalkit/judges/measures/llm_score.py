@@ -4,40 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from evalkit.contracts import EvalRecord, Judgement, Question
+from evalkit.contracts import EvalRecord, Judgement
 from evalkit.judges.measures.claims import merged
-from evalkit.judges.measures.material import answered, transcript
-from evalkit.judges.prompts import text as prompt
+from evalkit.judges.measures.material import answered
 from evalkit.kinds import Judge
+from evalkit.questions.dialogs import exchanges, transcript
+from evalkit.questions.tasks import asks_grades
+from evalkit.questions.wording import named
 
-__all__ = ["DIMENSIONS", "llm_score"]
-
-DIMENSIONS = {
-    "correctness": "事实正确：与 reference 一致；没有 reference 时，不自相矛盾、不编造政策、价格和时限",
-    "completeness": "完整可执行：用户问到的每一点都得到回答，并给出下一步怎么做",
-    "tone": "语气得体：礼貌、直接、不推诿，不答非所问",
-}
-"""What is graded unless told otherwise."""
+__all__ = ["llm_score"]
 
 
 async def llm_score(
-    record: EvalRecord, *, judge: Judge, dimensions: Mapping[str, str] = DIMENSIONS
+    record: EvalRecord, *, judge: Judge, dimensions: Mapping[str, str] | None = None
 ) -> Judgement | None:
     """Mean grade ÷ 10 over the dimensions, all asked in one call; `detail["dimensions"]` has each grade.
 
-    Applies to every answer. The judge reads the whole dialog.
+    Applies to every answer. The judge reads the whole dialog. Each dimension has its criteria; without any
+    they are correctness, completeness and tone.
     """
     if not answered(record):
         return None
     gold = {"reference": record.reference} if record.reference else {}
-    found = await judge(
-        Question(
-            name="llm_score",
-            task=prompt("llm_score"),
-            material={"dialog": transcript(record), **gold},
-            dimensions=dict(dimensions),
-        )
-    )
+    material = {"dialog": transcript(exchanges(record)), **gold}
+    found = await judge(asks_grades(dimensions or named("dimensions"), material=material))
     if found.status != "ok":
         return found
     return merged([found], score=found.score, dimensions=found.detail["dimensions"])

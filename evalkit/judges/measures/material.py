@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from evalkit.contracts import EvalRecord
 
-__all__ = ["answered", "contexts", "numbered", "question", "transcript"]
+__all__ = ["answered", "contexts", "numbered", "question"]
 
 
 def answered(record: EvalRecord) -> bool:
@@ -17,18 +15,6 @@ def answered(record: EvalRecord) -> bool:
 def question(record: EvalRecord) -> str:
     """What the answer answers: the last thing that the user said."""
     return record.user_turns[-1]
-
-
-def transcript(record: EvalRecord) -> str:
-    """The dialog from its beginning, one line a message, as JSON so that no message can pose as another's."""
-    turns = [(turn.sent_message, turn.reply) for turn in record.dialog]
-    turns = turns or [(question(record), record.response or "")]
-    messages = [
-        {"turn": number, "role": role, "text": text}
-        for number, turn in enumerate(turns, start=1)
-        for role, text in zip(("user", "agent"), turn, strict=True)
-    ]
-    return "\n".join(json.dumps(message, ensure_ascii=False) for message in messages)
 
 
 def numbered(prefix: str, texts: list[str] | tuple[str, ...]) -> dict[str, str]:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from evalkit.contracts import EvalRecord, Judgement, Question
 from evalkit.judges.measures.claims import merged
 from evalkit.judges.measures.material import answered, question
-from evalkit.judges.prompts import text as prompt
 from evalkit.kinds import Judge
+from evalkit.questions.wording import phrase
+from evalkit.questions.wording import text as prompt
 
 __all__ = ["pairwise"]
 
-_LABELS = {"A": "answer_a 更好", "B": "answer_b 更好", "tie": "两者相当"}
 _SCORES = {"this": 1.0, "tie": 0.5, "other": 0.0}
 
 
@@ -47,5 +47,5 @@ def _question(record: EvalRecord, first: str, second: str) -> Question:
         name="pairwise",
         task=prompt("pairwise"),
         material={"question": question(record), "answer_a": first, "answer_b": second, **gold},
-        labels=_LABELS,
+        labels={"A": phrase("prefers_a"), "B": phrase("prefers_b"), "tie": phrase("prefers_none")},
     )

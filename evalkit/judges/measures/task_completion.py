@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from evalkit.contracts import EvalRecord, Judgement, Question, SlotSpec, StepSpec
-from evalkit.judges.measures.claims import merged, truths
-from evalkit.judges.measures.material import answered, transcript
-from evalkit.judges.prompts import text as prompt
+from evalkit.contracts import EvalRecord, Judgement
+from evalkit.judges.measures.claims import merged
+from evalkit.judges.measures.material import answered
 from evalkit.kinds import Judge
+from evalkit.questions.dialogs import exchanges, transcript
+from evalkit.questions.tasks import asks_completion, completed
 
 __all__ = ["task_completion"]
 
@@ -16,28 +17,23 @@ async def task_completion(
 ) -> Judgement | None:
     """Weighted mean of the shares of required slots filled and of required steps done; alone where only one is asked.
 
-    Applies to an answered dialog with required slots or steps. `detail` has `slots` and `steps`, true or
-    false by name.
+    Applies to an answered dialog with required slots or steps. A step counts after those that it waits for.
+    `detail` has `slots` and `steps`, true or false by name, and in `violations` what a step done too early lacks.
     """
-    if not answered(record) or not (record.required_slots or record.required_steps):
+    required, wanted = record.required_slots, record.required_steps
+    if not answered(record) or not (required or wanted):
         return None
-    items = {f"slot:{slot.name}": _slot(slot) for slot in record.required_slots}
-    items |= {f"step:{step.name}": _step(step) for step in record.required_steps}
-    found = await judge(
-        Question(
-            name="task_completion",
-            task=prompt("task_completion"),
-            material={"dialog": transcript(record)},
-            items=items,
-        )
-    )
+    found = await judge(asks_completion(required, wanted, dialog=transcript(exchanges(record))))
     if found.status != "ok":
         return found
-    holds = truths(found)
-    slots = {slot.name: holds[f"slot:{slot.name}"] for slot in record.required_slots}
-    steps = {step.name: holds[f"step:{step.name}"] for step in record.required_steps}
+    seen = completed(found, required, wanted)
+    if seen is None:
+        raise TypeError("wanted a yes or no to each item of a judgement that is ok")
+    slots = {slot.name: slot.name in seen.slots for slot in required}
+    steps = {step.name: step.name in seen.steps for step in wanted}
     score = _score(slots, steps, (slot_weight, step_weight))
-    return merged([found], score=score, slots=slots, steps=steps)
+    early = {"violations": {name: [*lacks] for name, lacks in seen.early.items()}} if seen.early else {}
+    return merged([found], score=score, slots=slots, steps=steps, **early)
 
 
 def _score(slots: dict[str, bool], steps: dict[str, bool], weights: tuple[float, float]) -> float:
@@ -47,12 +43,3 @@ def _score(slots: dict[str, bool], steps: dict[str, bool], weights: tuple[float,
         if part
     ]
     return sum(weight * share for weight, share in shares) / sum(weight for weight, _ in shares)
-
-
-def _slot(slot: SlotSpec) -> str:
-    value = f"，且其值为 {slot.value}" if slot.value is not None else ""
-    return f"用户给出了信息“{slot.description or slot.name}”{value}"
-
-
-def _step(step: StepSpec) -> str:
-    return f"客服完成了步骤“{step.description or step.name}”"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from evalkit.contracts import EvalRecord
 from evalkit.finding import Trust, found, is_value
 from evalkit.records import Records, RecordsLike
@@ -47,8 +49,9 @@ def slot_report(records: RecordsLike, *, trust: Trust = "report") -> list[SlotRe
     report. Raises UsageError for a bad pattern.
     """
     tally: dict[str, list[int]] = {}
-    for record in Records.of(records):
-        for slot, place in _results(record, trust):
+    table = Records.of(records)
+    for row in np.flatnonzero(table.given("required_slots")).tolist():
+        for slot, place in _results(table[row], trust):
             tally.setdefault(slot, [0, 0, 0])[place] += 1
     return [SlotReport(slot, *counts) for slot, counts in sorted(tally.items())]
 

@@ -18,7 +18,7 @@ _SLACK = 1e-9
 
 
 class _Scores(NamedTuple):
-    """The scores of one record by the name of the metric; null where it does not count."""
+    """The scores of one answered record by the name of the metric; null where it does not count."""
 
     slot_completion: float | None = None
     step_completion: float | None = None
@@ -46,10 +46,10 @@ def compute(
             "wanted two numbers from 0 that sum to 1."
         )
     table = Records.of(records)
-    rows = np.array(
-        [_scores(record, (slot_weight, step_weight), trust) for record in table], dtype=np.float64
-    )
-    columns = rows.reshape(len(table), len(_Scores._fields)).T
+    columns = np.full((len(_Scores._fields), len(table)), np.nan)
+    required = table.given("required_slots") | table.given("required_steps")
+    for row in np.flatnonzero(required & table.equals("answer_status", "ok")).tolist():
+        columns[:, row] = np.array(_scores(table[row], (slot_weight, step_weight), trust), dtype=np.float64)
     return [
         MetricResult(name, *slice_mean(table, Scores(column, ~np.isnan(column))), is_pct=True)
         for name, column in zip(_Scores._fields, columns, strict=True)
@@ -57,8 +57,6 @@ def compute(
 
 
 def _scores(record: EvalRecord, weights: tuple[float, float], trust: Trust) -> _Scores:
-    if record.answer_status != "ok":
-        return _Scores()
     slots, values = _slots(record, trust)
     done = _steps(record)
     return _Scores(slots, done, _together(record, (slots, done), weights), values)

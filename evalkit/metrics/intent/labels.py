@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -57,17 +57,23 @@ def confusions(records: RecordsLike) -> list[Confusion]:
     Equally frequent pairs stand by the share of the gold label they cost, then by label. No errors: empty.
     """
     table = Records.of(records)
-    scores = top1(table)
-    gold, predicted = table.column("intent_l2"), table.column("intent_pred")
-    samples: dict[tuple[str, str | None], list[str]] = defaultdict(list)
-    for row in np.flatnonzero(scores.counted & (scores.values == 0)):
-        samples[gold[row], predicted[row] or None].append(table.keys[row])
-    errors: Counter[str] = Counter()
-    for (label, _), keys in samples.items():
-        errors[label] += len(keys)
-    n = Counter(gold[row] for row in np.flatnonzero(scores.counted))
+    counted, right = top1(table).counted, top1(table).values
+    gold, predicted = table.codes("intent_l2", "intent_pred")
+    rows = np.flatnonzero(counted & (right == 0))
+    samples: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for label, other, row in zip(gold[rows].tolist(), predicted[rows].tolist(), rows.tolist(), strict=True):
+        samples[label, other].append(table.keys[row])
+    errors, n = (np.bincount(gold[which]).tolist() for which in (rows, counted))
+    texts = [*table.vocabulary, None]
     found = [
-        Confusion(label, other, len(keys), n[label], len(keys) / errors[label], tuple(sorted(keys)))
+        Confusion(
+            texts[label] or "",
+            texts[other],
+            len(keys),
+            n[label],
+            len(keys) / errors[label],
+            tuple(sorted(keys)),
+        )
         for (label, other), keys in samples.items()
     ]
     return sorted(found, key=lambda pair: (-pair.n, pair.gold_n, pair.gold, pair.predicted or ""))

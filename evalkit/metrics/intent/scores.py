@@ -5,8 +5,8 @@ Labels compare by exact code points. A record whose evidence channel failed has 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,12 @@ from evalkit.records import Records, RecordsLike
 from evalkit.slices import Scores, slice_mean
 
 __all__ = ["abstained", "compute", "family", "l1_top1", "top1", "topk", "unknown_parents"]
+
+
+_Codes: TypeAlias = NDArray[np.int32]
+
+_UNKNOWN, _ELSEWHERE = -2, -3
+"""No parent is known; the parent is the label of no record."""
 
 
 def compute(records: RecordsLike) -> MetricResult:
@@ -33,7 +39,7 @@ def top1(records: Records) -> Scores:
     """1 where `intent_pred` equals `intent_l2`, else 0; counted as `compute` says."""
     gold, predicted = records.codes("intent_l2", "intent_pred")
     counted = (gold >= 0) & records.equals("evidence_status", "ok")
-    return Scores((gold == predicted).astype(np.float64), counted)
+    return Scores.flags(gold == predicted, counted)
 
 
 def topk(records: RecordsLike, *, ks: Sequence[int] = (3,)) -> list[MetricResult]:
@@ -46,7 +52,7 @@ def topk(records: RecordsLike, *, ks: Sequence[int] = (3,)) -> list[MetricResult
         raise UsageError(f"intent_top{{k}}: found ks = {list(ks)}, wanted whole numbers from 1.")
     table = Records.of(records)
     place, counted = _place_of_gold(table), top1(table).counted
-    scores = {k: Scores(((place > 0) & (place <= k)).astype(np.float64), counted) for k in ks}
+    scores = {k: Scores.flags((place > 0) & (place <= k), counted) for k in ks}
     return [
         MetricResult(f"intent_top{k}", *slice_mean(table, scores[k]), is_pct=True, is_rate=True) for k in ks
     ]
@@ -73,17 +79,19 @@ def l1_top1(records: RecordsLike, *, parents: Mapping[str, str] | None = None) -
     evidence ok.
     """
     table = Records.of(records)
-    gold, counted = table.column("intent_l1"), _l1_counted(table)
-    right = [above == label for above, label in zip(_parents(table, parents), gold, strict=True)]
-    scores = Scores(np.array(right, dtype=np.float64), counted)
+    (gold,) = table.codes("intent_l1")
+    scores = Scores.flags(_parents(table, parents) == gold, _l1_counted(table))
     return MetricResult("intent_l1_top1", *slice_mean(table, scores), is_pct=True, is_rate=True)
 
 
 def unknown_parents(records: RecordsLike, *, parents: Mapping[str, str] | None = None) -> dict[str, int]:
     """How often each label without a known parent was predicted where `l1_top1` counts, most often first."""
     table = Records.of(records)
-    rows = zip(table.column("intent_pred"), _parents(table, parents), _l1_counted(table), strict=True)
-    found = Counter(label for label, above, counted in rows if counted and label and not above)
+    (predicted,) = table.codes("intent_pred")
+    unknown = (predicted >= 0) & (_parents(table, parents) == _UNKNOWN) & _l1_counted(table)
+    codes, counts = np.unique(predicted[unknown], return_counts=True)
+    texts = table.vocabulary
+    found = {texts[code]: n for code, n in zip(codes.tolist(), counts.tolist(), strict=True)}
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -93,19 +101,21 @@ def _l1_counted(table: Records) -> NDArray[np.bool_]:
     return counted
 
 
-def _parents(table: Records, given: Mapping[str, str] | None) -> list[str | None]:
-    """The label above each record's prediction, null where there is none or it is unknown."""
-    known = _own_parents(table) if given is None else given
-    return [known.get(label) if label else None for label in table.column("intent_pred")]
-
-
-def _own_parents(table: Records) -> dict[str, str]:
-    """The label above each label by the records' own pairs; a label under two has no parent."""
-    above: dict[str, set[str]] = defaultdict(set)
-    for label, parent in zip(table.column("intent_l2"), table.column("intent_l1"), strict=True):
-        if label and parent:
-            above[label].add(parent)
-    return {label: found.pop() for label, found in above.items() if len(found) == 1}
+def _parents(table: Records, given: Mapping[str, str] | None) -> _Codes:
+    """The code of the label above each record's prediction; less than that of any label where it is unknown."""
+    label, parent, predicted = table.codes("intent_l2", "intent_l1", "intent_pred")
+    above = np.full(max(label.max(initial=0), predicted.max(initial=0)) + 2, _UNKNOWN, dtype=np.int32)
+    if given is not None:
+        texts = table.vocabulary
+        labels = {texts[code]: code for code in np.unique(parent[parent >= 0]).tolist()}
+        for code in np.unique(predicted[predicted >= 0]).tolist():
+            if found := given.get(texts[code]):
+                above[code] = labels.get(found, _ELSEWHERE)
+        return above[predicted]
+    paired = (label >= 0) & (parent >= 0)
+    above[label[paired]] = parent[paired]
+    above[label[paired & (above[label] != parent)]] = _UNKNOWN  # a label under two has no parent
+    return above[predicted]
 
 
 def abstained(records: RecordsLike) -> MetricResult:
@@ -115,7 +125,7 @@ def abstained(records: RecordsLike) -> MetricResult:
     """
     table = Records.of(records)
     (predicted,) = table.codes("intent_pred")
-    scores = Scores((predicted < 0).astype(np.float64), top1(table).counted)
+    scores = Scores.flags(predicted < 0, top1(table).counted)
     means = slice_mean(table, scores)
     return MetricResult("intent_abstained", *means, is_pct=True, is_rate=True, lower_is_better=True)
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.contracts import EvalRecord, Layer, Verdict
+from evalkit.finding import Trust
 from evalkit.metrics import completion
 from evalkit.records import Records
-from evalkit.slices import PerSample
+from evalkit.slices import scores_of
 
 __all__ = ["Layers", "layers"]
 
 Floats = NDArray[np.float64]
+
+
+_TASK = ("verdicts", "rules", "expectation", "required_slots", "required_steps")
+"""The fields of which a task has at least one."""
 
 
 class Layers(NamedTuple):
@@ -38,24 +43,19 @@ class Layers(NamedTuple):
         return Layers(intent, score, done, self.task)
 
 
-def layers(records: Records) -> Layers:
+def layers(records: Records, *, trust: Trust = "report") -> Layers:
     """Both layers of each record; unknown where the record is no task.
 
     Intent: the verdicts of the layer `intent` must all pass; without any, `intent_pred` equals `intent_l2`
     where that is given, which the empty text is not, and the evidence is ok. Completion: the weighed mean of the scores in the layer
-    `completion`; without any, the metric `completion`.
+    `completion`; without any, the metric `completion`, with that `trust`.
     """
-    task = np.array([_is_task(record) for record in records], dtype=np.bool_)
-    tasks = [record for record, asked in zip(records, task, strict=True) if asked]
-    told = [(*_intent(record), done) for record, done in zip(tasks, _completion(tasks), strict=True)]
+    task = np.logical_or.reduce([records.given(name) for name in _TASK])
+    tasks = [records[row] for row in np.flatnonzero(task).tolist()]
+    told = [(*_intent(record), done) for record, done in zip(tasks, _completion(tasks, trust), strict=True)]
     columns = np.full((3, len(task)), np.nan)
     columns[:, task] = np.array(told, dtype=np.float64).reshape(len(tasks), 3).T
     return Layers(columns[0], columns[1], columns[2], task)
-
-
-def _is_task(record: EvalRecord) -> bool:
-    asked = (record.verdicts, record.rules, record.expectation, record.required_slots, record.required_steps)
-    return any(asked)
 
 
 def _of(record: EvalRecord, layer: Layer) -> list[Verdict]:
@@ -83,20 +83,15 @@ def _least(values: Sequence[float]) -> float:
     return 0.0 if 0.0 in values else math.nan if any(map(math.isnan, values)) else min(values)
 
 
-def _completion(tasks: Sequence[EvalRecord]) -> list[float]:
-    by_label = next(result for result in completion.compute(tasks) if result.name == "completion")
+def _completion(tasks: Sequence[EvalRecord], trust: Trust) -> list[float]:
+    table = Records(tasks)
+    (by_label,) = (found for found in completion.compute(table, trust=trust) if found.name == "completion")
+    scores = scores_of(table, by_label)
+    known = np.where(scores.counted, scores.values, np.nan).tolist()
     return [
-        _mean(verdicts) if (verdicts := _of(record, "completion")) else known
-        for record, known in zip(tasks, _column(by_label.per_sample), strict=True)
+        _mean(verdicts) if (verdicts := _of(record, "completion")) else value
+        for record, value in zip(tasks, known, strict=True)
     ]
-
-
-def _column(per_sample: Mapping[str, float | None]) -> list[float]:
-    """The scores by their place, not by their key: a list of records may have a key twice."""
-    if not isinstance(per_sample, PerSample):
-        raise TypeError("wanted the scores of slice_mean")
-    values, counted = per_sample.scores
-    return [float(value) if there else math.nan for value, there in zip(values, counted, strict=True)]
 
 
 def _mean(verdicts: Sequence[Verdict]) -> float:

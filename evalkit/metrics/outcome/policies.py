@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +11,12 @@ from numpy.typing import NDArray
 
 from evalkit.contracts import EvalRecord, MetricResult, Outcome, SuccessLevel
 from evalkit.errors import UsageError
+from evalkit.finding import Trust
 from evalkit.metrics.outcome.layers import Layers, layers
 from evalkit.records import Records, RecordsLike
-from evalkit.slices import Scores, slice_mean
+from evalkit.slices import Scores, scores_of, slice_mean
 
-__all__ = ["compute", "outcomes", "succeeded"]
+__all__ = ["Levels", "compute", "levels", "outcomes", "succeeded"]
 
 Floats = NDArray[np.float64]
 _Policy = Callable[[Layers], Floats]
@@ -23,6 +25,7 @@ _SLACK = 1e-9
 _HARD = {"keywords", "forbidden", "max_latency_ms", "should_succeed"}
 """What of an expectation fails a case without a judge."""
 
+_ENDS = ("", "_worst", "_best")
 _LEVELS: dict[float, SuccessLevel] = {0.0: "failure", 0.5: "partial", 1.0: "success"}
 
 
@@ -44,7 +47,8 @@ def compute(  # noqa: PLR0913 - the parameters of a metric are its configuration
     intent_weight: float = 0.4,
     completion_weight: float = 0.6,
     threshold: float | None = None,
-    bounds: bool = False,
+    bounds: bool | None = None,
+    trust: Trust = "report",
 ) -> list[MetricResult]:
     """What became of the tasks, by every policy, beside the plain rules.
 
@@ -59,8 +63,9 @@ def compute(  # noqa: PLR0913 - the parameters of a metric are its configuration
     - `success_rate_weighted`: tasks whose weighted score reaches `threshold` / tasks, where one is given
     - `rule_pass_rate`: tasks whose rules hold, by their own logic / tasks with rules
 
-    Counted: what is needed is known. With `bounds`, `…_worst` and `…_best` say what each would be over all
-    tasks if all that is unknown were bad, or good. Comparisons have 1e-9 of slack. UsageError for thresholds
+    Counted: what is needed is known. Of what is not known of every task, `…_worst` and `…_best` say what it would
+    be over all tasks if all that is unknown were bad, or good; `bounds` says that always, or never. `trust` is
+    that of the metric `completion`. Comparisons have 1e-9 of slack. UsageError for thresholds
     out of order, and weights that do not sum to 1. Source: mission, functional completeness: first plan,
     sections 2.1 and 5 (binary, weighted), second plan, sections 4.2 and 4.3 (graded).
     """
@@ -74,7 +79,7 @@ def compute(  # noqa: PLR0913 - the parameters of a metric are its configuration
         **_weighted(intent_weight, completion_weight, threshold),
     }
     table = Records.of(records)
-    found = layers(table)
+    found = layers(table, trust=trust)
     columns = {name: (_over(found, policy), is_rate) for name, (policy, is_rate) in policies.items()}
     columns["rule_pass_rate"] = (_rules(table), True)
     return [
@@ -84,28 +89,64 @@ def compute(  # noqa: PLR0913 - the parameters of a metric are its configuration
     ]
 
 
-def succeeded(records: Records, *, success: float = 0.8, partial: float = 0.5) -> Floats:
+def succeeded(
+    records: Records, *, success: float = 0.8, partial: float = 0.5, trust: Trust = "report"
+) -> Floats:
     """1 for success, 0.5 for partial, 0 for failure by the policy `graded`, as (n,); NaN where unknown."""
-    return _graded(success, partial)(layers(records))
+    return _graded(success, partial)(layers(records, trust=trust))
 
 
-def outcomes(records: RecordsLike, *, success: float = 0.8, partial: float = 0.5) -> list[Outcome]:
-    """What became of each record, by the policy `graded`; null where that is not known."""
+class Levels(NamedTuple):
+    """The third layer of each record: the level, and the least and the most that it can be; null where unknown."""
+
+    level: list[SuccessLevel | None]
+    least: list[SuccessLevel | None]
+    most: list[SuccessLevel | None]
+
+
+def levels(records: Records, results: Sequence[MetricResult]) -> Levels:
+    """The levels that the `results` of `compute` tell; where they have no bounds, these are what is known."""
+    found = {result.name: result for result in results}
+    level, worst, best = (_scores(records, found.get(f"success_rate{end}")) for end in _ENDS)
+    least, most = (np.where(np.isnan(bound), level, bound) for bound in (worst, best))
+    return Levels(*([_level(score) for score in column.tolist()] for column in (level, least, most)))
+
+
+def outcomes(records: RecordsLike, *, results: Sequence[MetricResult] | None = None) -> list[Outcome]:
+    """What became of each record, as the `results` of `compute` say, else as its defaults say; null where unknown."""
     table = Records.of(records)
-    found, scores = layers(table), succeeded(table, success=success, partial=partial)
+    told = compute(table) if results is None else results
+    found, level = {result.name: result for result in told}, levels(table, told)
+    intents, done = (
+        _scores(table, found.get(name)).tolist() for name in ("intent_accuracy", "avg_completion")
+    )
     return [
         Outcome(
             sample_id=record.sample_id,
             repeat=record.repeat,
-            intent_passed=None if np.isnan(intent) else bool(intent),
-            completion=None if np.isnan(done) else float(done),
-            success_level=_LEVELS.get(float(score)),
+            intent_passed=None if math.isnan(intents[row]) else bool(intents[row]),
+            completion=None if math.isnan(done[row]) else done[row],
+            success_level=level.level[row],
+            success_least=level.least[row],
+            success_most=level.most[row],
             passed=record.rules_passed,
             decided_by=record.rules_decided_by,
             verdicts=record.verdicts,
         )
-        for record, intent, done, score in zip(table, found.intent, found.completion, scores, strict=True)
+        for row, record in enumerate(table)
     ]
+
+
+def _scores(table: Records, result: MetricResult | None) -> Floats:
+    """The scores of a result, NaN where there is none."""
+    if result is None:
+        return np.full(len(table), np.nan)
+    scores = scores_of(table, result)
+    return np.where(scores.counted, scores.values, np.nan)
+
+
+def _level(score: float) -> SuccessLevel | None:
+    return _LEVELS.get(score)
 
 
 def _graded(success: float, partial: float) -> _Policy:
@@ -166,27 +207,30 @@ def _over(found: Layers, score: _Policy) -> _Column:
 
 def _rules(table: Records) -> _Column:
     passed = table.numbers("rules_passed")
-    asked = np.array([_has_rules(record) for record in table], dtype=np.bool_)
+    asked = table.given("verdicts") | table.given("rules")
+    for row in np.flatnonzero(table.given("expectation") & ~asked).tolist():
+        asked[row] = _is_hard(table[row])
     worst, best = (np.where(asked, np.where(np.isnan(passed), value, passed), np.nan) for value in (0.0, 1.0))
     return _Column(passed, worst, best)
 
 
-def _has_rules(record: EvalRecord) -> bool:
-    """Whether something can fail it; what an expectation describes in words does so only in a verdict."""
+def _is_hard(record: EvalRecord) -> bool:
+    """Whether its expectation can fail it; what that describes in words does so only in a verdict."""
     wanted = record.expectation
-    hard = wanted.model_dump(include=_HARD, exclude_defaults=True) if wanted else {}
-    return bool(record.verdicts or record.rules or hard)
+    return bool(wanted and wanted.model_dump(include=_HARD, exclude_defaults=True))
 
 
 def _results(
-    table: Records, name: str, column: _Column, *, bounds: bool, is_rate: bool
+    table: Records, name: str, column: _Column, *, bounds: bool | None, is_rate: bool
 ) -> list[MetricResult]:
-    named = {name: column.value}
-    if bounds:
-        named |= {f"{name}_worst": column.worst, f"{name}_best": column.best}
+    unknown = bool((np.isnan(column.value) & ~np.isnan(column.worst)).any())
+    ends = _ENDS if bounds or (bounds is None and unknown) else _ENDS[:1]
     return [
         MetricResult(
-            each, *slice_mean(table, Scores(values, ~np.isnan(values))), is_pct=True, is_rate=is_rate
+            f"{name}{end}",
+            *slice_mean(table, Scores(values, ~np.isnan(values))),
+            is_pct=True,
+            is_rate=is_rate,
         )
-        for each, values in named.items()
+        for end, values in zip(ends, column, strict=False)
     ]

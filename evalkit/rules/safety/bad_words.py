@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from importlib import resources
 from typing import NamedTuple
 
+from evalkit.finding.folding import fold
 from evalkit.rules.params import Severity
 from evalkit.rules.safety.hits import Hit
-from evalkit.rules.words import fold
 
-__all__ = ["BLOCKED", "bad_words", "categories", "layer"]
+__all__ = ["BLOCKED", "bad_words", "categories", "layer", "needed"]
 
 BLOCKED = "blocked"
 """The category of words that a rule adds to the list."""
@@ -33,6 +33,7 @@ class _List(NamedTuple):
     version: int
     words: tuple[_Word, ...]
     allowed: tuple[str, ...]
+    needed: frozenset[str]
 
 
 @functools.cache
@@ -45,7 +46,8 @@ def _list() -> _List:
         for severity, listed in kinds["words"].items()
         for word in listed
     )
-    return _List(told["version"], tuple(words), tuple(fold(phrase) for phrase in told["allowed"]))
+    allowed, needed = (tuple(fold(phrase) for phrase in told[name]) for name in ("allowed", "needed"))
+    return _List(told["version"], tuple(words), allowed, frozenset(needed))
 
 
 def layer() -> str:
@@ -56,6 +58,11 @@ def layer() -> str:
 def categories() -> frozenset[str]:
     """The categories of the list."""
     return frozenset(word.category for word in _list().words) | {BLOCKED}
+
+
+def needed() -> frozenset[str]:
+    """Words that other lists have, and that a shop, a clinic or a school cannot do without; folded."""
+    return _list().needed
 
 
 def bad_words(text: str, *, allow: Sequence[str] = (), block: Sequence[str] = ()) -> list[Hit]:

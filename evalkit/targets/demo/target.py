@@ -9,12 +9,14 @@ import os
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from evalkit.errors import EvalkitError
 from evalkit.kinds import Ask
+from evalkit.net.capture import playing
+from evalkit.net.keys import STAND_IN_KEY
 from evalkit.net.limits import check_limits
 from evalkit.targets.demo.faults import Faults
 from evalkit.targets.demo.settings import Limits, Pacing
@@ -82,7 +84,7 @@ async def demo(  # noqa: PLR0913 - the parameters of a target are its configurat
         }
     )
     pacing = Pacing(chunk_chars=chunk_chars, chunk_ms=chunk_ms, think_ms=think_ms)
-    async with child(*_options(faults, pacing, concurrency)) as login:
+    async with _server(*_options(faults, pacing, concurrency)) as login:
         target = ragent(
             **login,
             engine=engine,
@@ -104,6 +106,15 @@ def _settled(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 demo.settle = _settled  # type: ignore[attr-defined]
+demo.over_http = True  # type: ignore[attr-defined]
+
+
+def _server(*options: str) -> AbstractAsyncContextManager[Login]:
+    """The shop, or where exchanges are played back nobody, since nobody is asked."""
+    if playing():
+        nobody = Login(base_url="http://127.0.0.1", username=STAND_IN_KEY, password=STAND_IN_KEY)
+        return nullcontext(nobody)
+    return child(*options)
 
 
 @asynccontextmanager

@@ -3,7 +3,7 @@
 Beside the errors of every exchange there are `stream_error` (a rule of status error), `rejected`, `cancelled`,
 `incomplete` (also: the stream ended without a closing event), and `bad_event` (an event that cannot be read as
 its rule wants it). Flags: those of the rules, `rewritten`, `final_differs`, `lone_surrogate`, `unclean_end`,
-`buffered_stream`, `bad_tool_call`, `bad_tool_arguments`.
+`buffered_stream`, `invalid_utf8`, `bad_tool_call`, `bad_tool_arguments`.
 """
 
 from __future__ import annotations
@@ -100,11 +100,12 @@ class Reading:
             thoughts_at=said.thoughts_at if streamed else (),
         )
         self._judge_end(seen)
-        self._remark()
+        self._remark(seen)
 
-    def _remark(self) -> None:
+    def _remark(self, seen: Exchange) -> None:
         said = self.transcript
         self.reply.flags += dict.fromkeys(said.flags)
+        self.reply.flags += ["invalid_utf8"] if seen.bad_utf8 else []
         if len(said.texts_at) > _MANY_TEXTS and len(set(said.texts_at)) == 1 and self._spec.framing != "json":
             self.reply.flags.append("buffered_stream")
 

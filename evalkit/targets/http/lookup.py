@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from evalkit.contracts import ChannelError
+from evalkit.net.capture import again
 from evalkit.net.exchange import Exchange, timings
 from evalkit.net.wire import excerpt, joined, storable
 from evalkit.targets.channels import Evidence
@@ -32,7 +33,7 @@ async def looked_up(
         evidence = _read(spec, seen, doc_ids)
         if evidence is not None:
             return evidence
-        if time.monotonic() + spec.every_s > gives_up_at:
+        if not again(if_=time.monotonic() + spec.every_s <= gives_up_at):
             message = f"wanted {spec.until} within {spec.within_s:g} s."
             return Evidence(error=ChannelError(kind="trace_late", message=message), timings=timings(seen))
         await asyncio.sleep(spec.every_s)

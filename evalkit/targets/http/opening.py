@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -73,12 +74,21 @@ def target(name: str, spec: TargetSpec) -> Callable[..., AbstractAsyncContextMan
         return {}
 
     parameters = {each.name: each for each in _signature(spec)}
-    opened.settle = settle  # type: ignore[attr-defined]
-    opened.apart = True  # type: ignore[attr-defined]
-    opened.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
     opened.__name__ = opened.__qualname__ = name
     opened.__doc__ = spec.about
+    vars(opened).update(
+        __signature__=inspect.Signature(list(parameters.values())),
+        settle=settle,
+        apart=True,
+        over_http=True,
+        description_sha256=_sha256(spec),
+    )
     return opened
+
+
+def _sha256(spec: TargetSpec) -> str:
+    """What tells one description from another; it holds references to keys, never a key."""
+    return hashlib.sha256(spec.model_dump_json(exclude_defaults=True).encode("utf-8", "replace")).hexdigest()
 
 
 def _signature(spec: TargetSpec) -> list[inspect.Parameter]:

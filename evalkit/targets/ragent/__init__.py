@@ -6,7 +6,7 @@ evidence is that of the first question.
 
 Beside the kinds of error of every exchange there are `rejected`, `cancelled`, `incomplete` (the stream ended
 without a closing event), `stream_error` (an `error` event), `bad_event`, `bad_evidence`, `login` and
-`rate_limited`. Flags: `buffered_stream`, `lone_surrogate`, `unclean_end`, `max_iterations`, `bad_sources`,
+`rate_limited`. Flags: `buffered_stream`, `lone_surrogate`, `invalid_utf8`, `unclean_end`, `max_iterations`, `bad_sources`,
 `bad_state`, `evidence_mismatch`, `secret_in_answer`.
 """
 
@@ -20,6 +20,8 @@ from typing import Any, Literal, get_args
 
 from evalkit.errors import UsageError
 from evalkit.kinds import Ask
+from evalkit.net.capture import playing
+from evalkit.net.keys import STAND_IN_KEY
 from evalkit.net.limits import check_address, check_limits
 from evalkit.net.transport import client
 from evalkit.targets.ragent.asking import Asking
@@ -99,10 +101,11 @@ def _settled(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 ragent.settle = _settled  # type: ignore[attr-defined]
+ragent.over_http = True  # type: ignore[attr-defined]
 
 
 def _setting(name: str, given: str | None) -> str:
-    value = given or os.environ.get(name)
+    value = given or (STAND_IN_KEY if playing() else os.environ.get(name))
     if not value:
         raise UsageError(f"ragent: found no {name}; set it in the environment.")
     try:

@@ -69,6 +69,8 @@ class _Reading:
         self._judge_end(seen)
         if whole.lone_surrogate or thinking.lone_surrogate:
             reply.flags.append("lone_surrogate")
+        if seen.bad_utf8:
+            reply.flags.append("invalid_utf8")
         if len(self.texts) > _MANY_TEXTS and len(set(self.texts_at)) == 1:
             reply.flags.append("buffered_stream")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from evalkit.contracts import Case, Observation
 from evalkit.net.retry import Gate, persevere
-from evalkit.targets.channels import Dialog, Evidence, observation
+from evalkit.targets.channels import Dialog, Evidence, Reply, observation
 from evalkit.targets.ragent.answer import read_reply
 from evalkit.targets.ragent.evidence import read_evidence
 from evalkit.targets.ragent.session import Session
@@ -50,15 +50,22 @@ class Asking:
         return await self._converse(case, Dialog(tells_tools=False))
 
     async def _converse(self, case: Case, dialog: Dialog) -> Dialog:
-        path = "agent/v1/chat" if dialog.tells_tools else "rag/v3/chat"
+        engine = "agent/v1" if dialog.tells_tools else "rag/v3"
         fixed = {} if dialog.tells_tools else {"deepThinking": "true" if self.deep_thinking else "false"}
         conversation: dict[str, str] = {}
         for message in case.user_turns:
             reply = read_reply(
-                await self.session.stream(path, {"question": message, **conversation, **fixed})
+                await self.session.stream(f"{engine}/chat", {"question": message, **conversation, **fixed})
             )
             dialog.add(message, reply)
             if reply.status != "ok":
+                await self._give_up(engine, reply)
                 break
             conversation |= {key: value for key, value in reply.ids.items() if key == "conversationId"}
         return dialog
+
+    async def _give_up(self, engine: str, reply: Reply) -> None:
+        """Stop the task of an answer that a deadline cut: it would hold the user's only stream."""
+        late = reply.error is not None and reply.error.kind.startswith("deadline.")
+        if late and (task_id := reply.ids.get("taskId")):
+            await self.session.stop(f"{engine}/stop", task_id)

@@ -15,11 +15,13 @@ import httpx
 
 from evalkit.contracts import ChannelError
 from evalkit.net.exchange import Exchange, fetch, stream
+from evalkit.net.logs import guard
 from evalkit.net.masking import Mask
 
 __all__ = ["Session"]
 
 _OK = "0"
+_STOP_S = 5.0  # the deadline of saying that a deadline has passed
 _CLIENT_ERROR = "A000001"  # also the code of errors that no new token mends; the text tells them apart
 _NOT_LOGGED_IN = "登录"
 
@@ -41,6 +43,7 @@ class Session:
     _renewal: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
 
     def __post_init__(self) -> None:
+        guard()
         self.mask.add(self.password)
 
     async def stream(self, path: str, params: dict[str, str]) -> Exchange:
@@ -50,6 +53,13 @@ class Session:
     async def fetch(self, path: str, params: dict[str, str]) -> Exchange:
         """The reply of `path`: its whole envelope, with an error where the code is not "0"."""
         return await self._asked(path, params, self._fetch)
+
+    async def stop(self, path: str, task_id: str) -> None:
+        """Tell the service that nobody waits for that task any more; whether it heeds that changes nothing here."""
+        request = self.client.build_request(
+            "POST", path, params={"taskId": task_id}, headers={"Authorization": self._token}
+        )
+        await fetch(self.client, request, total_deadline_s=_STOP_S)
 
     async def login(self) -> ChannelError | None:
         """Get a new token; the error of kind `login` if there is none."""

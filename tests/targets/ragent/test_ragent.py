@@ -316,6 +316,25 @@ def test_comments_that_drip_for_ever_end_at_the_total_deadline(bench: Bench) -> 
     assert len(seen.answer_attempts) == 1
 
 
+@pytest.mark.parametrize(("engine", "stop"), [("agent", "/agent/v1/stop"), ("workflow", "/rag/v3/stop")])
+def test_a_task_that_a_deadline_cut_is_stopped(bench: Bench, engine: Any, stop: str) -> None:
+    """The agent engine lets a user have one stream: a forgotten one would refuse the next case."""
+
+    async def hang(request: Any, peer: Any) -> None:
+        if request.path.endswith("/stop"):
+            return await peer.send(bench.loopback.json(envelope(None)))
+        await peer.send(bench.loopback.STREAM, bench.loopback.event(*META), bench.loopback.event(*text("可")))
+        return await asyncio.sleep(30)
+
+    seen = bench.ask(CASE, [hang], engine=engine, total_deadline_s=0.5)
+    assert seen.answer_error
+    assert (seen.answer_error.kind, seen.response) == ("deadline.total", "可")
+    assert bench.asked(stop) == [{"taskId": "t-1"}]
+    assert [request.method for request in bench.requests if request.path.endswith("/stop")] == ["POST"]
+    bench.ask(CASE, [bench.says(META, text("好"), NORMAL, DONE)], engine=engine)
+    assert not bench.asked(stop)
+
+
 def test_text_that_came_in_one_read_is_flagged(bench: Bench) -> None:
     async def buffered(_request: Any, peer: Any) -> None:
         events = [META, *MANY, NORMAL, DONE]

@@ -1,4 +1,4 @@
-"""What a judge is told, word for word: texts in files beside this one, and their version.
+"""What a judge is told, word for word: files of `texts`, and their version.
 
 The version is the hash of all of them, so that no verdict outlives the words that it was asked with.
 """
@@ -8,12 +8,15 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import types
 from collections.abc import Mapping
 from importlib import resources
 
 from evalkit.contracts import Question
 
-__all__ = ["messages", "text", "version"]
+__all__ = ["messages", "named", "phrase", "text", "version"]
+
+_FILES = resources.files("evalkit.questions").joinpath("texts")
 
 _KINDS = (
     ("dimensions", "要打分的维度（名称：标准），每项给 0 到 10 的整数，10 最好"),
@@ -32,17 +35,28 @@ _ANSWERS = {
 @functools.cache
 def text(name: str) -> str:
     """The text of that name."""
-    return resources.files(__name__).joinpath(f"{name}.txt").read_text(encoding="utf-8").strip()
+    return _FILES.joinpath(f"{name}.txt").read_text(encoding="utf-8").strip()
+
+
+@functools.cache
+def named(name: str) -> Mapping[str, str]:
+    """The table of that name: names with their meanings."""
+    table: dict[str, str] = json.loads(_FILES.joinpath(f"{name}.json").read_text(encoding="utf-8"))
+    return types.MappingProxyType(table)
+
+
+def phrase(name: str, /, **filled: str) -> str:
+    """The phrase of that name, with what stands in its braces."""
+    return named("phrases")[name].format(**filled)
 
 
 @functools.cache
 def version() -> str:
     """Twelve hexadecimal digits of the hash of all texts and of the layout around them."""
-    names = sorted(entry.name for entry in resources.files(__name__).iterdir() if entry.name.endswith(".txt"))
-    told = [text(name.removesuffix(".txt")) for name in names]
+    files = sorted(_FILES.iterdir(), key=lambda file: file.name)
+    told = [[file.name, file.read_text(encoding="utf-8").strip()] for file in files]
     layout = messages(Question(name="", task="", **{kind: {"x": "x"} for kind, _ in _KINDS}), nonce="")
-    parts = json.dumps([names, told, layout], ensure_ascii=False)
-    return hashlib.sha256(parts.encode("utf-8")).hexdigest()[:12]
+    return hashlib.sha256(json.dumps([told, layout], ensure_ascii=False).encode("utf-8")).hexdigest()[:12]
 
 
 def messages(question: Question, *, nonce: str, complaint: str = "") -> list[dict[str, str]]:

@@ -1,0 +1,160 @@
+"""Parquet and Arrow files row by row: what a line of JSON would have said, without what JSON could not say.
+
+A table has every column in every row, so that null in it is what absence is in a line: nothing was given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evalkit.errors import BadData, Fault, NoInput
+from evalkit.reading.decoding import shown
+from evalkit.reading.sources import kind_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Row", "columns_of", "is_table", "rows"]
+
+_ROWS = 4096
+_TABLES = {"Parquet", "Arrow", "Arrow stream"}
+
+
+class Row(NamedTuple):
+    """One row: its number from 1, its cells by column without those that are null, and what cannot stand."""
+
+    number: int
+    cells: dict[str, Any]
+    faults: list[Fault]
+
+
+def is_table(path: Path) -> bool:
+    """Whether the file is Parquet or Arrow, by its first bytes; NoInput where it cannot be read."""
+    return kind_of(path) in _TABLES
+
+
+def columns_of(path: Path) -> frozenset[str]:
+    """The names of the columns; BadData where the file is damaged or two columns share a name."""
+    with _opened(path) as (schema, _):
+        return frozenset(schema.names)
+
+
+def rows(path: Path) -> Iterator[Row]:
+    """The rows of a Parquet or Arrow file, batch by batch: a map is an object, a struct one without its nulls.
+
+    Raises BadData where the file is damaged, cut, or has two columns of one name: the rows before were given.
+    """
+    number = 0
+    with _opened(path) as (_, batches):
+        while (batch := _next(path, batches, number)) is not None:
+            for cells in _cells(path, batch, number):
+                number += 1
+                faults = [
+                    Fault(str(path), number, name, found, "a finite number or null")
+                    for name, cell in cells.items()
+                    if (found := _not_finite(cell))
+                ]
+                yield Row(number, cells, faults)
+
+
+def _next(path: Path, batches: Iterator[pa.RecordBatch], number: int) -> pa.RecordBatch | None:
+    with _mending(path, number + 1):
+        batch = next(batches, None)
+        if batch is not None:
+            batch.validate(full=True)  # offsets and UTF-8 are whatever the file says
+        return batch
+
+
+def _cells(path: Path, batch: pa.RecordBatch, number: int) -> Iterator[dict[str, Any]]:
+    for start in range(0, batch.num_rows, _ROWS):
+        with _mending(path, number + start + 1):
+            part = batch.slice(start, _ROWS)
+            columns = {
+                field.name: [_plain(cell, field.type) for cell in column.to_pylist()]
+                for field, column in zip(batch.schema, part.columns, strict=True)
+            }
+        for place in range(part.num_rows):
+            yield {name: cells[place] for name, cells in columns.items() if cells[place] is not None}
+
+
+def _plain(cell: Any, kind: pa.DataType) -> Any:
+    """A cell as JSON would have it."""
+    from pyarrow import types  # noqa: PLC0415 - heavy, and few files need it
+
+    if cell is None or not types.is_nested(kind):
+        return cell
+    if types.is_map(kind):
+        if twice := [key for key, n in Counter(key for key, _ in cell).items() if n > 1]:
+            raise ValueError(f"the key {shown(twice[0])} twice")
+        return {key: _plain(value, kind.item_type) for key, value in cell}
+    if types.is_struct(kind):
+        return {
+            field.name: _plain(cell[field.name], field.type) for field in kind if cell[field.name] is not None
+        }
+    if types.is_union(kind):
+        raise ValueError("a union")
+    return [_plain(item, kind.value_type) for item in cell]
+
+
+def _not_finite(cell: Any) -> str | None:
+    """The number in a cell that JSON has no way to write; null where there is none."""
+    if isinstance(cell, float):
+        return None if math.isfinite(cell) else str(cell)
+    inner = cell.values() if isinstance(cell, dict) else cell if isinstance(cell, list) else ()
+    return next(filter(None, map(_not_finite, inner)), None)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+    """The columns and the batches of the file."""
+    with _source(path) as (schema, batches):
+        with _mending(path, 1):
+            names = Counter(schema.names)
+        if twice := [name for name, n in names.items() if n > 1]:
+            found = f"the column {shown(twice[0])} twice"
+            raise BadData([Fault(str(path), 1, "file", found, "each column once")])
+        yield schema, batches
+
+
+@contextmanager
+def _source(path: Path) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and few files need it
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    kind = kind_of(path)
+    try:
+        file = pa.OSFile(str(path), "rb")
+    except OSError as error:
+        raise NoInput(f"{path}: cannot be read ({error}), wanted a file to read.") from None
+    with file:
+        with _mending(path, 1):
+            if kind == "Parquet":
+                table = pq.ParquetFile(file)
+                schema, batches = table.schema_arrow, table.iter_batches(batch_size=_ROWS)
+            elif kind == "Arrow":
+                found = pa.ipc.open_file(file)
+                schema = found.schema
+                batches = (found.get_batch(place) for place in range(found.num_record_batches))
+            else:
+                stream = pa.ipc.open_stream(file)
+                schema, batches = stream.schema, iter(stream)
+        yield schema, batches
+
+
+@contextmanager
+def _mending(path: Path, number: int) -> Iterator[None]:
+    """What the file's own reader refuses, told as a fault of the row that could not be had."""
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and few files need it
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError) as error:
+        found = f"damaged data ({shown(str(error).partition(chr(10))[0])})"
+        raise BadData(
+            [Fault(str(path), number, "file", found, "a whole file; what comes after is unread")]
+        ) from None

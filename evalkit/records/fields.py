@@ -1,0 +1,118 @@
+"""Which fields of a record are kept as columns, and of what type: all that metrics and slices ask for.
+
+Texts and lists are columns as they are; of what has parts of its own only some parts are, and whether it is
+there at all. Everything else of a record is read from its line when somebody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from evalkit.contracts import EvalRecord
+from evalkit.contracts.observation import Timings, Usage
+
+__all__ = ["COLUMNS", "GIVEN", "PARTS", "SIZED", "of_rows", "size_column", "value_of"]
+
+_TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
+_TIMED = {
+    name: pa.int64() if name in ("text_chunks", "events") else pa.float64()
+    for name in Timings.model_fields
+    if name != "reused_connection"
+}
+
+PARTS: Mapping[str, Mapping[str, pa.DataType]] = {
+    "answer_error": {"kind": _TEXT},
+    "evidence_error": {"kind": _TEXT},
+    "answer_timings": _TIMED,
+    "evidence_timings": _TIMED,
+    "usage": {name: pa.int64() for name in Usage.model_fields},
+}
+"""Of the fields with parts: the parts that are columns, as `field.part`."""
+
+_WHOLE: Mapping[str, pa.DataType] = {
+    "sample_id": _TEXT,
+    "repeat": pa.int64(),
+    "run_id": _TEXT,
+    "query": _TEXT,
+    "response": _TEXT,
+    "reference": _TEXT,
+    "intent_l1": _TEXT,
+    "intent_l2": _TEXT,
+    "intent_pred": _TEXT,
+    "intent_pred_all": _TEXTS,
+    "requires_rag": pa.bool_(),
+    "reference_doc_ids": _TEXTS,
+    "reference_doc_ids_nice": _TEXTS,
+    "retrieved_doc_ids": _TEXTS,
+    "difficulty": _TEXT,
+    "trap_type": _TEXT,
+    "tags": _TEXTS,
+    "messages": _TEXTS,
+    "evidence_source": _TEXT,
+    "answer_status": _TEXT,
+    "evidence_status": _TEXT,
+    "ttft_ms": pa.float64(),
+    "total_ms": pa.float64(),
+    "from_cache": pa.bool_(),
+    "flags": _TEXTS,
+    "rules_passed": pa.bool_(),
+}
+
+GIVEN = (
+    "expected_tools",
+    "tool_calls",
+    "required_slots",
+    "required_steps",
+    "rules",
+    "expectation",
+    "dialog",
+    "verdicts",
+    "judgements",
+    "expected_turns",
+    "retrieved_chunk_ids",
+    "answer_attempts",
+    "evidence_attempts",
+)
+"""The fields of which it is a column how many items they have: -1 where they are null, 1 where they are no list."""
+
+SIZED = ("answer_attempts", "evidence_attempts")
+"""Those of GIVEN whose number of items is known; of the others only whether there is something."""
+
+
+def size_column(field: str) -> str:
+    """The name of the column that says how many items the field has."""
+    return f"{field}#"
+
+
+COLUMNS: Mapping[str, pa.DataType] = {
+    **_WHOLE,
+    **{f"{field}.{part}": kind for field, parts in PARTS.items() for part, kind in parts.items()},
+    **{size_column(field): pa.int64() for field in GIVEN},
+}
+"""Every column of a run, in order, by its name."""
+
+
+def of_rows(rows: Sequence[EvalRecord], columns: Mapping[str, pa.DataType] = COLUMNS) -> pa.Table:
+    """The columns of records that are there as rows."""
+    return pa.table({name: pa.array(_values(rows, name), kind) for name, kind in columns.items()})
+
+
+def value_of(row: EvalRecord, column: str) -> Any:
+    """What a record holds in that column."""
+    (value,) = _values([row], column)
+    return value
+
+
+def _values(rows: Sequence[EvalRecord], column: str) -> list[Any]:
+    if column.endswith("#"):
+        return [_size(getattr(row, column[:-1])) for row in rows]
+    field, _, part = column.partition(".")
+    found = [getattr(row, field) for row in rows]
+    return [None if one is None else getattr(one, part) for one in found] if part else found
+
+
+def _size(value: Any) -> int:
+    return len(value) if isinstance(value, tuple | dict) else -1 if value is None else 1

@@ -1,0 +1,230 @@
+"""Forms: what lines of a run look like, learned from lines that the models accepted, to read the next ones by.
+
+A form is one regular expression for all lines with the same keys in the same order. Whatever it matches, the
+models accept, and its groups are the columns: a line is parsed, checked and taken apart in one go. A line that
+no form matches is read by `decode` and the models, as if there were no forms. They only save time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from evalkit.contracts import EvalRecord
+from evalkit.reading import decode
+from evalkit.records.fields import COLUMNS, GIVEN, PARTS, SIZED, size_column
+from evalkit.records.patterns import ANY, NULL, branches, fields_by_key, key_pattern, pattern
+
+__all__ = ["Form", "Forms", "Known", "folded", "unfolded"]
+
+_STYLES = ((", ", ": "), (",", ":"))
+_MOST_FORMS = 16
+_MOST_SHAPES = 8
+_OFTEN = 16
+_NO_TEXT = (NULL, '""')
+_NO_ITEMS = (NULL, "[]")
+_NOTHING = (NULL, r"\[\]", r"\{\}")
+"""The shapes of a field that holds nothing."""
+
+_ESCAPE = re.compile(r'\\(["\\/bfnrt])')
+_SIGNS = {escape: "\x01" + sign for escape, sign in zip('"\\/bfnrt', "\x02\x03/bfnrt", strict=True)}
+_LETTERS = str.maketrans({"\x01": "\\", "\x02": '"', "\x03": "\\"})
+
+
+def folded(text: str) -> str:
+    """The text with each simple JSON escape as two characters, one a control: every `"` left ends a string.
+
+    Escapes by number stay. The text must be free of controls.
+    """
+    return _ESCAPE.sub(lambda found: _SIGNS[found[1]], text) if "\\" in text else text
+
+
+def unfolded(text: str) -> str:
+    """The JSON text that was folded."""
+    return text.translate(_LETTERS) if "\x01" in text else text
+
+
+class _Expression(NamedTuple):
+    """What is compiled, and the column that each of its groups holds."""
+
+    source: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Known:
+    """A form to read by: `expression` matches whole lines with their ends, its groups hold the `columns`.
+
+    What a line of the form does not say is in its record as in the `sample`.
+    """
+
+    expression: re.Pattern[str]
+    columns: tuple[str, ...]
+    comma: str
+    sample: EvalRecord
+
+    def has_odd(self, rows: Sequence[Sequence[str]]) -> bool:
+        """Whether one of the rows has predictions but not the first: the models fill it in."""
+        if "intent_pred_all" not in self.columns:
+            return False
+        several = self.columns.index("intent_pred_all")
+        if "intent_pred" not in self.columns:
+            return any(row[several] not in _NO_ITEMS for row in rows)
+        first = self.columns.index("intent_pred")
+        return any(row[first] in _NO_TEXT and row[several] not in _NO_ITEMS for row in rows)
+
+
+class _Slot:
+    """One key of a form: the shapes that its values were seen in."""
+
+    def __init__(self, key: str, style: tuple[str, str]) -> None:
+        known = fields_by_key(EvalRecord).get(key)
+        self.key, self._style = key, style
+        self.name = known.name if known else key
+        self._kind: Any = known.kind if known else ANY
+        self._default: Any = known.default if known else None
+        self._shapes: dict[_Expression, None] = {}
+        self._same: str | None = None
+        self._lessons = 0
+
+    def _shape(self, value: Any) -> _Expression | None:
+        """What values like this one look like; None where that cannot be said."""
+        comma, colon = self._style
+        if value is None:  # elsewhere null stands for a default that no column would show
+            return _Expression(NULL) if self._default in (None, (), {}) else None
+        if self.name in PARTS and isinstance(value, dict):
+            return _parted(self.name, self._kind, value, self._style)
+        if self.name in SIZED and isinstance(value, list) and value:
+            item = pattern(self._kind, value, comma=comma, colon=colon) if len(value) == 1 else None
+            return _Expression(item) if item else None
+        source = pattern(self._kind, value, comma=comma, colon=colon)
+        return _Expression(source) if source else None
+
+    def takes(self, value: Any) -> bool:
+        """Whether values like this one are of the slot from now on; false where that cannot be said.
+
+        One that has parts with columns of their own looks the same always.
+        """
+        shape = self._shape(value)
+        if shape is None:
+            return False
+        if shape not in self._shapes:
+            parted = [known for known in self._shapes if known.columns]
+            if len(self._shapes) >= _MOST_SHAPES or (shape.columns and parted):
+                return False
+            self._shapes[shape] = None
+        text = _written(value, self._style)
+        self._same = text if not self._lessons or text == self._same else None
+        self._lessons += 1
+        return True
+
+    def expression(self, wanted: Mapping[str, Any]) -> _Expression:
+        """All that was seen, with groups for the columns that are wanted.
+
+        What was the same again and again is taken for the only value, until a line says otherwise.
+        """
+        if self._same and self._lessons >= _OFTEN and "\\" not in self._same:
+            return _Expression(re.escape(self._same))
+        empty = [shape.source for shape in self._shapes if shape.source in _NOTHING]
+        full = [shape.source for shape in self._shapes if shape.source not in _NOTHING]
+        columns = tuple(column for shape in self._shapes for column in shape.columns)
+        if self.name in GIVEN and full and empty:
+            return _Expression(f"(?:({_either(empty)})|{_either(full)})", (size_column(self.name),))
+        if self.name in wanted and full:
+            return _Expression(f"({_either([*empty, *full])})", (self.name,))
+        return _Expression(f"(?:{_either([*empty, *full])})", columns)
+
+
+def _either(sources: Sequence[str]) -> str:
+    return "|".join(sources)
+
+
+def _parted(field: str, kind: Any, value: Mapping[str, Any], style: tuple[str, str]) -> _Expression | None:
+    """An object some of whose members are columns of their own."""
+    comma, colon = style
+    known = fields_by_key(next(branch for branch in branches(kind) if isinstance(branch, type)))
+    members, columns = [], []
+    for key, item in value.items():
+        name, member = known[key][:2] if key in known else (key, ANY)
+        source = pattern(member, item, comma=comma, colon=colon)
+        if source is None:
+            return None
+        column = f"{field}.{name}"
+        if column in COLUMNS:
+            columns.append(column)
+            source = f"({source})"
+        members.append(key_pattern(key, colon) + source)
+    if len(set(columns)) < len(columns):
+        return None
+    return _Expression(r"\{" + comma.join(members) + r"\}", tuple(columns))
+
+
+class Form:
+    """One way to write a record: its keys in order, and every kind of value that each was seen with."""
+
+    def __init__(self, value: Mapping[str, Any], record: EvalRecord, style: tuple[str, str]) -> None:
+        """The form of a line; it matches nothing before it is taught."""
+        self._style = style
+        self._slots = [_Slot(key, style) for key in value]
+        self.sample = record
+        """A record of the form: what no key speaks of is in all of them as in this one."""
+
+    def teach(self, value: Mapping[str, Any]) -> bool:
+        """Take in the values of a line with these keys; false where they do not go together with the others."""
+        return all(slot.takes(item) for slot, item in zip(self._slots, value.values(), strict=True))
+
+    def compiled(self, wanted: Mapping[str, Any]) -> Known:
+        """The form as it is known by now, with groups for the columns that are wanted."""
+        comma, colon = self._style
+        parts = [(slot.key, slot.expression(wanted)) for slot in self._slots]
+        source = comma.join(key_pattern(key, colon) + expression.source for key, expression in parts)
+        columns = tuple(column for _, expression in parts for column in expression.columns)
+        return Known(re.compile(r"^\{" + source + r"\}\n", re.MULTILINE), columns, comma, self.sample)
+
+
+class Forms:
+    """The forms of the lines of one file, each with its expression; the one that matched last comes first."""
+
+    def __init__(self, wanted: Mapping[str, Any] = COLUMNS) -> None:
+        """No form is known yet; `wanted` are the columns that are to be read."""
+        self._wanted = wanted
+        self._forms: dict[tuple[Any, ...], Form] = {}
+        self.known: list[Known] = []
+
+    def learn(self, lines: Iterable[tuple[bytes, EvalRecord]]) -> None:
+        """Take in lines that were accepted as these records."""
+        for raw, record in lines:
+            value = decode(raw)
+            style = _style(raw, value)
+            key = (style, *value)
+            if style is None or not _is_plain(value):
+                continue
+            if key not in self._forms and len(self._forms) < _MOST_FORMS:
+                self._forms[key] = Form(value, record, style)
+            if key in self._forms:
+                self._forms[key].teach(value)
+        self.known = [form.compiled(self._wanted) for form in self._forms.values()]
+
+    def prefer(self, place: int) -> None:
+        """Let the form at that place be the first."""
+        self.known.insert(0, self.known.pop(place))
+
+
+def _style(raw: bytes, value: Mapping[str, Any]) -> tuple[str, str] | None:
+    """How the line separates its parts, where it is written as a writer of JSON would write it."""
+    text = raw.decode("utf-8")
+    return next((style for style in _STYLES if _written(value, style) == text), None)
+
+
+def _written(value: Mapping[str, Any], style: tuple[str, str]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=style)
+
+
+def _is_plain(value: Mapping[str, Any]) -> bool:
+    """Whether each field is filled by one key."""
+    known = fields_by_key(EvalRecord)
+    filled = [known[key].name if key in known else key for key in value]
+    return len(set(filled)) == len(filled)

@@ -1,0 +1,89 @@
+"""The rows of a file, made when somebody asks for one: a record is read again from where its line stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalkit.contracts import EvalRecord
+from evalkit.errors import StorageError
+from evalkit.reading import Line, parse
+from evalkit.records.asked import asked
+from evalkit.records.held import HeldFile
+from evalkit.records.places import Places
+
+__all__ = ["Changed", "FileRows"]
+
+_KEPT = 20_000
+
+
+class FileRows(Sequence[EvalRecord]):
+    """The records at some places of a file, the first to be asked for kept.
+
+    StorageError for a line that is no record any more: somebody wrote into the file since it was read.
+    """
+
+    def __init__(self, file: HeldFile, places: Places) -> None:
+        """The rows of the lines at these places."""
+        self._file, self._places = file, places
+        self._kept: dict[int, EvalRecord] = {}
+
+    def __len__(self) -> int:
+        """How many places there are."""
+        return len(self._places.numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> EvalRecord: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[EvalRecord]: ...
+    def __getitem__(self, index: int | slice) -> EvalRecord | Sequence[EvalRecord]:
+        """The record, or the records, at that place."""
+        if isinstance(index, slice):
+            return [self[row] for row in range(*index.indices(len(self)))]
+        row = range(len(self))[index]
+        return self._kept.get(row) or self._made(row)
+
+    def __iter__(self) -> Iterator[EvalRecord]:
+        """The records in order."""
+        return (self[row] for row in range(len(self)))
+
+    def taken(self, rows: NDArray[np.int64]) -> FileRows:
+        """Only the records at these rows, in this order."""
+        return FileRows(self._file, self._places.taken(rows))
+
+    def _made(self, row: int) -> EvalRecord:
+        number, offset, size = (int(column[row]) for column in self._places)
+        line = Line(number, offset, self._file.at(offset, size), ended=True)
+        item = parse(self._file.path, line, EvalRecord)
+        if isinstance(item, list):
+            raise StorageError(f"{self._file.path}: changed while it was read ({item[0]}); try again.")
+        record = asked(item, item.model_fields_set)
+        if len(self._kept) < _KEPT:
+            self._kept[row] = record
+        return record
+
+
+class Changed(Sequence[EvalRecord]):
+    """Records of which some stand in place of others."""
+
+    def __init__(self, rows: Sequence[EvalRecord], changes: Mapping[int, EvalRecord]) -> None:
+        """The rows, those in `changes` by their place instead."""
+        self._rows, self._changes = rows, changes
+
+    def __len__(self) -> int:
+        """How many records there are."""
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> EvalRecord: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[EvalRecord]: ...
+    def __getitem__(self, index: int | slice) -> EvalRecord | Sequence[EvalRecord]:
+        """The record, or the records, at that place."""
+        if isinstance(index, slice):
+            return [self[row] for row in range(*index.indices(len(self)))]
+        row = range(len(self))[index]
+        return self._changes.get(row) or self._rows[row]

@@ -1,0 +1,136 @@
+"""Where records come from: files of lines and tables, and data frames."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from evalkit.contracts import EvalRecord
+from evalkit.contracts.record import sample_key
+from evalkit.errors import BadData, Fault
+from evalkit.reading import Intake, LineCounts, Reading, fit
+from evalkit.reading.sources import is_text
+from evalkit.records.asked import asked
+from evalkit.records.batches import batches
+from evalkit.records.columnar import Columns
+from evalkit.records.held import HeldFile
+from evalkit.records.lazy import FileRows
+from evalkit.records.places import Places
+from evalkit.records.sealed import Sealed, seal, sealed
+
+__all__ = ["Source", "from_file", "from_frame", "keys_of"]
+
+ROWS_UP_TO = 8 << 20
+"""Files of fewer bytes are read as rows: what a form takes to learn would be more than it saves."""
+
+
+class Source(NamedTuple):
+    """What records are made of: the rows, their columns where there are some, and what was left out."""
+
+    rows: Sequence[EvalRecord]
+    columns: Columns | None
+    superseded: int
+    torn: int
+
+
+def from_file(
+    path: str | PathLike[str], *, intake: Intake | None = None, rows_up_to: int = ROWS_UP_TO
+) -> Source:
+    """The records of a run's file, ours or one written by others with only the fields it has.
+
+    The file is JSONL, also out of gzip or zstd, or Parquet or Arrow, of which every column counts as mentioned.
+    A torn last line is left out and counted in `torn`. Where a sample stands twice, the newest whose
+    answer is ok (else the newest) is kept, the others are counted in `superseded`. A line that mentions
+    no field of a channel and no status of it has that channel `skipped`: it was never asked.
+    Raises NoInput, or BadData naming every bad line, unless the `intake` rejects them; it then has the counts.
+    """
+    place, taken = Path(path), intake or Intake()
+    if is_text(place) and place.stat().st_size > rows_up_to:
+        with contextlib.suppress(UnicodeEncodeError):  # half a surrogate pair, which Arrow cannot hold
+            return _by_columns(place, taken)
+    reading = taken.read(place, EvalRecord, torn_tail=True)
+    rows = [asked(record, record.model_fields_set | reading.columns) for record in reading.items]
+    kept = _newest([row.key for row in rows], [row.answer_status == "ok" for row in rows])
+    return Source([rows[row] for row in kept], None, len(rows) - len(kept), reading.torn)
+
+
+def _by_columns(path: Path, intake: Intake) -> Source:
+    file = HeldFile(path)
+    found = sealed(file)
+    if found is None:
+        found = _read(file, intake)
+    else:
+        intake.counts = found.counts
+    return Source(FileRows(file, found.places), Columns(found.columns), found.superseded, found.counts.torn)
+
+
+def _read(file: HeldFile, intake: Intake) -> Sealed:
+    """The columns of a file, from its lines; kept beside it where every line is good."""
+    before, reading = file.state(), Reading[EvalRecord](most=BadData.shown)
+    parts = list(batches(file.path, reading, rejecting=intake.reject))
+    table, places = (
+        pa.concat_tables([part.columns for part in parts]),
+        Places.joined([part.places for part in parts]),
+    )
+    intake.settle(file.path, reading, ok=len(table))
+    answered = np.asarray(table["answer_status"]) == "ok"
+    kept = np.array(_newest(keys_of(Columns(table)), answered.tolist()), dtype=np.int64)
+    superseded = len(table) - len(kept)
+    if superseded:
+        table, places = table.take(kept), places.taken(kept)
+    counts = intake.counts or LineCounts(0, 0, 0, 0, 0)
+    found = Sealed(table, places, superseded, counts)
+    if not reading.faults and file.state() == before:
+        seal(file, found)
+    return found
+
+
+def keys_of(columns: Columns) -> list[str]:
+    """The identity of each sample, in order."""
+    ids, repeats = columns.values("sample_id"), columns.values("repeat")
+    if not any(repeats) and not columns.contains("sample_id", ["#"]).any():
+        return ids
+    return [sample_key(name, repeat) for name, repeat in zip(ids, repeats, strict=True)]
+
+
+def _newest(keys: Sequence[str], answered: Sequence[bool]) -> list[int]:
+    """The row of each sample that counts, in the order of the samples' first appearance."""
+    if len(set(keys)) == len(keys):
+        return list(range(len(keys)))
+    kept: dict[str, int] = {}
+    for row, key in enumerate(keys):
+        if key not in kept or answered[row] or not answered[kept[key]]:
+            kept[key] = row
+    return list(kept.values())
+
+
+def from_frame(frame: Any) -> list[EvalRecord]:
+    """The rows of a data frame, without the cells that hold nothing; BadData naming each that does not hold."""
+    rows: list[EvalRecord] = []
+    faults: list[Fault] = []
+    for number, cells in enumerate(frame.to_dict(orient="records"), start=1):
+        # Parquet gives lists back as arrays.
+        lists = {name: cell.tolist() for name, cell in cells.items() if isinstance(cell, np.ndarray)}
+        given = {name: cell for name, cell in cells.items() if not _is_nothing(cell)} | lists
+        item = fit(given, EvalRecord, path="data frame", line=number)
+        if isinstance(item, list):
+            faults.extend(item)
+        else:
+            rows.append(asked(item, set(cells)))
+    if faults:
+        raise BadData(faults)
+    return rows
+
+
+def _is_nothing(cell: object) -> bool:
+    """Whether a cell is null: None, NaN, NaT or pandas' NA."""
+    if isinstance(cell, float):
+        return math.isnan(cell)
+    return cell is None or type(cell).__name__ in {"NAType", "NaTType"}

@@ -1,0 +1,144 @@
+"""The table of samples: what was asked and what became of it, and one column a metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from evalkit.contracts import Case, EvalRecord, MetricResult
+from evalkit.errors import UnknownName, UsageError
+from evalkit.metrics.outcome import levels
+from evalkit.records import FIELDS_OF_RUN, Records
+from evalkit.report.schemas import SAMPLES, samples_schema
+from evalkit.report.text import storable
+from evalkit.slices import Scores, scores_of
+
+__all__ = ["refuse_unknown", "samples"]
+
+_LABELS = (
+    "intent_l1",
+    "intent_l2",
+    "intent_pred",
+    "difficulty",
+    "trap_type",
+    "answer_status",
+    "evidence_status",
+)
+
+
+def samples(
+    records: Records, results: Sequence[MetricResult], *, run_id: str, by: Sequence[str] = ()
+) -> pa.Table:
+    """One row a sample (SAMPLES), with one column a metric; null where the metric does not count it.
+
+    A field in `by` that is no fixed column gets one, with the labels by which the sample stands in slices.
+    Raises UsageError where two columns would have one name, UnknownName for a field that no record has.
+    """
+    refuse_unknown(records, by)
+    names = [result.name for result in results]
+    fields = [field for field in dict.fromkeys(by) if field not in SAMPLES.names]
+    _refuse_clashes([*fields, *names])
+    fixed = _fixed(records, run_id) | _outcomes(records, results)
+    labels = [_label_column(records, field) for field in fields]
+    columns = [_score_column(scores_of(records, result)) for result in results]
+    ordered = [fixed[name] for name in SAMPLES.names]
+    return pa.table([*ordered, *labels, *columns], schema=samples_schema(names, fields))
+
+
+def _refuse_clashes(names: list[str]) -> None:
+    taken = set(SAMPLES.names)
+    for name in names:
+        if name in taken:
+            raise UsageError(
+                f"metric {name!r}: found a column of that name, wanted one name a column; rename the metric."
+            )
+        taken.add(name)
+
+
+def refuse_unknown(records: Sequence[Case], fields: Sequence[str]) -> None:
+    """UnknownName for a field to slice by that none of the records, or cases, has; crossed fields one by one."""
+    parts = [part.partition(".")[0] for field in fields for part in field.split(",")]
+    known = {*EvalRecord.model_fields, *FIELDS_OF_RUN}
+    if known.issuperset(parts):
+        return
+    known.update(name for record in records for name in record.model_extra or ())
+    for part in parts:
+        if part not in known:
+            raise UnknownName("field to slice by", part, known)
+
+
+def _fixed(records: Records, run_id: str) -> dict[str, pa.Array[Any]]:
+    """The columns of SAMPLES by name."""
+    requires = records.numbers("requires_rag")
+    retries = {name: records.sizes(f"{name}_attempts") for name in ("answer", "evidence")}
+    return {
+        "run_id": pa.repeat(pa.scalar(storable(run_id)), len(records)),
+        "sample_id": _texts(records.column("sample_id")),
+        "repeat": pa.array(records.numbers("repeat").astype(np.int64)),
+        "query": _texts(_queries(records)),
+        "requires_rag": pa.array(requires == 1, mask=np.isnan(requires)),
+        "tags": _lists(records.column("tags")),
+        **{name: _label(records, name) for name in _LABELS},
+        **{f"{name}_error": _label(records, f"{name}_error.kind") for name in retries},
+        **{f"{name}_retries": pa.array(np.maximum(tries - 1, 0)) for name, tries in retries.items()},
+    }
+
+
+def _outcomes(records: Records, results: Sequence[MetricResult]) -> dict[str, pa.Array[Any]]:
+    """What became of each sample, and the least and the most that may have."""
+    found = levels(records, results)._asdict()
+    return {f"success_{name}": pa.array(column, type=pa.string()) for name, column in found.items()}
+
+
+def _queries(records: Records) -> list[str]:
+    """What the user said, the turns of a dialog one a line."""
+    queries = list(records.column("query"))
+    for row in np.flatnonzero(records.given("messages")).tolist():
+        queries[row] = "\n".join(records[row].user_turns)
+    return queries
+
+
+def _texts(values: Sequence[str]) -> pa.Array[Any]:
+    column: pa.Array[Any]
+    try:
+        column = pa.array(values, type=pa.string())
+    except UnicodeEncodeError:  # half of a surrogate pair
+        column = pa.array([storable(value) for value in values], type=pa.string())
+    return column
+
+
+def _lists(values: Sequence[Sequence[str]]) -> pa.Array[Any]:
+    """A column of lists of texts, all of them given."""
+    sizes = [len(texts) for texts in values]
+    texts = _texts([text for texts in values for text in texts])
+    return _listed(np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))), texts)
+
+
+def _listed(offsets: NDArray[np.int64], texts: pa.Array[Any]) -> pa.Array[Any]:
+    column: pa.Array[Any] = pa.ListArray.from_arrays(pa.array(offsets, type=pa.int32()), texts)
+    return column.cast(SAMPLES.field("tags").type)
+
+
+def _label(records: Records, field: str) -> pa.Array[Any]:
+    """A column of few texts; null where there is none, or an empty one."""
+    (codes,) = records.codes(field)
+    found, places = np.unique(codes, return_inverse=True)
+    texts = records.vocabulary
+    labels = [storable(texts[code]) if code >= 0 else None for code in found.tolist()]
+    column: pa.Array[Any] = pa.array(labels, type=pa.string()).take(places)
+    return column
+
+
+def _label_column(records: Records, field: str) -> pa.Array[Any]:
+    """The labels of each sample by a field; a sample without one has an empty list."""
+    groups = records.groups(field)
+    labels: pa.Array[Any] = pa.array([storable(label) for label in groups.labels], type=pa.string())
+    return _listed(np.searchsorted(groups.rows, np.arange(len(records) + 1)), labels.take(groups.codes))
+
+
+def _score_column(column: Scores) -> pa.Array[Any]:
+    return pa.array(column.values, type=pa.float64(), mask=~column.counted)

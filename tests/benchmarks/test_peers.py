@@ -1,0 +1,64 @@
+"""The benchmarks against other tools compare equal values, and what is not there is said."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> Callable[[str], ModuleType]:
+    """A benchmark as a module, by its name."""
+
+    def load(name: str) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(f"benchmark_{name}", ROOT / "benchmarks" / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+def test_text_metrics_are_their_peers_(benchmark) -> None:
+    """On texts as long as answers are, with something in common."""
+    module = benchmark("text_peers")
+    pairs = module.pairs_of(6)
+    for ours, _, theirs, _ in module.LEGS.values():
+        values = np.asarray(ours(pairs))
+        np.testing.assert_allclose(values, theirs(pairs), rtol=0, atol=1e-12)
+        assert 0.1 < values.min() <= values.max() < 1
+
+
+def test_each_shared_number_is_measured(benchmark, tmp_path: Path) -> None:
+    """Ours runs in its process; every leg that a peer has, we have."""
+    module = benchmark("peers")
+    path = tmp_path / "samples.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in module.samples(20)), encoding="utf-8")
+    said = module.run("evalkit", sys.executable, path)
+    assert said is not None
+    assert all(cost > 0 and 0 <= value <= 1 for cost, value in said["legs"].values())
+    assert said["legs"]["document recall"][1] > 0.5
+
+
+def test_a_peer_that_does_not_work_is_named(benchmark, tmp_path: Path, capsys) -> None:
+    path = tmp_path / "samples.jsonl"
+    path.write_text(json.dumps(next(iter(benchmark("peers").samples(1)))), encoding="utf-8")
+    assert benchmark("peers").run("ragas", sys.executable, path) is None
+    assert "ragas: failed: ModuleNotFoundError" in capsys.readouterr().out
+
+
+def test_the_page_names_every_script_and_text_metric(benchmark) -> None:
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    for told in ("benchmarks/text_peers.py", "benchmarks/peers.py", *benchmark("text_peers").LEGS):
+        assert told in page

@@ -1,0 +1,202 @@
+"""Forms only save time: what they match, the models accept, and as the very same record."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalkit.contracts import EvalRecord
+from evalkit.engines.local import local
+from evalkit.errors import StorageError
+from evalkit.reading import Reading, encode, read
+from evalkit.records import load
+from evalkit.records.asked import asked
+from evalkit.records.batches import batches
+from evalkit.records.fields import COLUMNS, of_rows
+from evalkit.records.forms import Forms
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.sampled_from(
+    ["S1", 'a"b', "a\\b", "\u2028", "null", "[]", ", ", '", "', "\n", "\x7f", "退货", "\U0001f600", ""]
+)
+NUMBERS = st.floats(0, 1e6) | st.integers(0, 10**6) | st.sampled_from([0, 0.1, 1e-7, 1e22, 2**53 - 1])
+IDS = st.lists(TEXTS.filter(bool), max_size=4)
+JSON = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+CALLS = st.lists(
+    st.fixed_dictionaries(
+        {"name": TEXTS.filter(bool), "arguments": st.dictionaries(TEXTS, JSON, max_size=2)}
+    ),
+    max_size=2,
+)
+TIMINGS = st.fixed_dictionaries({}, optional=dict.fromkeys(("first_text_ms", "end_ms"), st.none() | NUMBERS))
+ATTEMPT = st.fixed_dictionaries({"status": TEXTS, "total_ms": st.none() | NUMBERS})
+LINES = st.fixed_dictionaries(
+    {"sample_id": TEXTS.filter(bool) | st.integers(0, 9)},
+    optional={
+        "query": TEXTS,
+        "messages": st.lists(TEXTS, max_size=2),
+        "intent_l1": st.none() | TEXTS,
+        "intent_l2": st.none() | TEXTS,
+        "requires_rag": st.none() | st.booleans(),
+        "reference_doc_ids": st.none() | IDS,
+        "retrieved_doc_ids": st.none() | IDS,
+        "intent_pred": st.none() | TEXTS,
+        "intent_pred_all": st.none() | st.lists(st.none() | TEXTS, max_size=3),
+        "tags": st.lists(TEXTS, max_size=2),
+        "asked_at": st.none() | st.datetimes().map(lambda moment: moment.isoformat() + "Z"),
+        "response": st.none() | TEXTS,
+        "answer_status": st.none() | st.sampled_from(["ok", "error"]),
+        "answer_error": st.none()
+        | st.fixed_dictionaries({"kind": TEXTS, "http_status": st.none() | st.just(500)}),
+        "answer_attempts": st.lists(ATTEMPT, max_size=2),
+        "answer_timings": st.none() | TIMINGS,
+        "ttft_ms": st.none() | NUMBERS,
+        "repeat": st.integers(0, 2),
+        "from_cache": st.booleans(),
+        "expected_tools": st.none() | CALLS,
+        "tool_calls": st.none() | CALLS,
+        "expected_turns": st.none() | st.integers(1, 3),
+        "trace_ids": st.dictionaries(TEXTS, TEXTS, max_size=2),
+        "own": JSON,
+    },
+)
+STYLES = st.sampled_from([(", ", ": "), (",", ":")])
+
+
+def written(rows: list[dict[str, Any]], style: tuple[str, str]) -> bytes:
+    lines = (json.dumps(row, ensure_ascii=False, separators=style) for row in rows)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def in_columns(path: Path, *, learn_after: int = 0) -> tuple[Any, Reading[EvalRecord]]:
+    """All columns of the file, read by forms as soon as there are some."""
+    import pyarrow as pa
+
+    reading = Reading[EvalRecord]()
+    parts = [part.columns for part in batches(path, reading, rejecting=True, learn_after=learn_after)]
+    return pa.concat_tables(parts).combine_chunks(), reading
+
+
+def assert_same(path: Path) -> None:
+    """The columns by forms, and what became of the other lines, are those of the models alone."""
+    found, reading = in_columns(path)
+    exact = read(path, EvalRecord, torn_tail=True, rejecting=True)
+    wanted = of_rows([asked(record, record.model_fields_set) for record in exact.items]).combine_chunks()
+    for name in COLUMNS:
+        assert found[name].to_pylist() == wanted[name].to_pylist(), name
+    assert (reading.blank, reading.torn, reading.rejects) == (exact.blank, exact.torn, exact.rejects)
+
+
+@given(st.lists(LINES, min_size=1, max_size=12), STYLES)
+def test_columns_by_forms_are_those_of_the_models(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]], style: tuple[str, str]
+) -> None:
+    path = tmp_path_factory.mktemp("forms") / "run.jsonl"
+    path.write_bytes(written(rows + rows, style))
+    assert_same(path)
+
+
+def full(number: int, **fields: Any) -> bytes:
+    """A line as this package writes it: every field in it."""
+    said = {
+        "intent_l2": f"S{number % 7}",
+        "intent_pred": "S1",
+        "response": f"答{number}",
+        "ttft_ms": number / 7,
+    }
+    return encode(EvalRecord.model_validate({"sample_id": f"c{number}", **said, **fields}))
+
+
+def mutations(line: bytes, n: int) -> list[bytes]:
+    dice = random.Random(7)  # noqa: S311 - test data
+    tokens = [
+        b'"',
+        b"\\",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b",",
+        b":",
+        b"null",
+        b"0",
+        b"-",
+        b".",
+        b"\xff",
+        b"\x00",
+        b"\r",
+    ]
+    found = []
+    for _ in range(n):
+        place, token = dice.randrange(len(line) - 1), dice.choice(tokens)
+        kept = line[place + dice.choice((0, 0, 1, 1, len(token), 9)) :]
+        found.append(line[:place] + dice.choice((token, token, b"")) + kept)
+    return found
+
+
+def test_mutations_of_lines_that_forms_know_are_judged_by_the_models(tmp_path: Path) -> None:
+    taught = [full(number) for number in range(64)]
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b"".join([*taught, *mutations(taught[5], 1_500), b"\n", *taught]))
+    assert_same(path)
+
+
+def test_forms_take_most_lines_of_a_run(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b"".join(full(number) for number in range(300)))
+    reading = Reading[EvalRecord]()
+    parts = list(batches(path, reading, learn_after=4_000))
+    taken = sum(len(part.columns) for part in parts)
+    assert taken == 300
+
+    forms = Forms()
+    lines = path.read_bytes().splitlines()
+    forms.learn((line, EvalRecord.model_validate_json(line)) for line in lines[:32])
+    (form,) = forms.known
+    assert all(form.expression.fullmatch(line.decode() + "\n") for line in lines[32:])
+
+
+@pytest.mark.parametrize("end", [b"", b'{"sample_id": "torn', b"\n\n", b"\xef\xbb\xbf"])
+def test_a_run_by_columns_scores_as_by_rows(tmp_path: Path, end: bytes) -> None:
+    path = tmp_path / "run.jsonl"
+    lines = [full(number % 90, repeat=number % 2, tags=["a", "b"][: number % 3]) for number in range(120)]
+    head = end if end.startswith(b"\xef") else b""
+    path.write_bytes(head + b"".join(lines) + (b"" if head else end))
+    rows, columns = load(path), load(path, rows_up_to=0)
+    assert list(columns) == list(rows)
+    assert columns.keys == rows.keys
+    assert (columns.superseded, columns.torn) == (rows.superseded, rows.torn)
+    for one, other in zip(local(rows), local(columns), strict=True):
+        assert one.name == other.name
+        assert one.overall == other.overall
+        assert dict(one.by_intent_l2) == dict(other.by_intent_l2)
+        assert dict(one.per_sample) == dict(other.per_sample)
+
+
+def test_a_row_that_changed_since_is_not_made_up(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(full(1) + full(2))
+    records = load(path, rows_up_to=0)
+    path.write_bytes(b"x" * path.stat().st_size)
+    with pytest.raises(StorageError, match="changed while it was read"):
+        records[1]
+
+
+def test_other_records_in_some_rows(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b"".join(full(number) for number in range(4)))
+    new = EvalRecord(sample_id="c2", intent_l2="S9", required_slots=({"name": "phone"},))  # type: ignore[arg-type]
+    for rows_up_to in (0, 1 << 20):
+        found = load(path, rows_up_to=rows_up_to).replaced({2: new})
+        assert found[2] == new
+        assert found.column("intent_l2") == ["S0", "S1", "S9", "S3"]
+        assert found.given("required_slots").tolist() == [False, False, True, False]
