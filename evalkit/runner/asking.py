@@ -182,9 +182,9 @@ def written(
     """The record of a sample and its line, which is known to be read back.
 
     `said` is what the run says of it, made by `mark`; a `doubtful` one is flagged `client_saturated`. A channel of
-    which the observation says nothing, no field and no status, was never asked: `skipped`. An observation that could not be read back
-    (not a number, too deep, too long) is an error instead. Secrets that this process knows are blacked out,
-    whichever target repeats them.
+    which the observation says nothing, no field and no status, was never asked: `skipped`. An observation
+    that could not be read back (not a number, too deep, too long) is an error instead. Secrets that this process
+    knows are blacked out, whichever target repeats them.
     """
     try:
         record, line = _written(sample, seen, said, doubtful=doubtful)

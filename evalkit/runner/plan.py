@@ -30,7 +30,8 @@ class Plan:
     Without `run_id` a new one is made. `eval_set` says where the cases come from, `eval_set_sha256` is the
     hash of that file and `eval_set_cases` how many are in it, asked or not; without them the cases that are
     asked are hashed and counted. `target`, `target_config` (public values only: they are stored), `selection`
-    (what chose the cases) and `intent_parents` (the taxonomy's) go into the manifest. `rate` is in cases per second: each case then has its time, whatever the others do, as far as `concurrency` lets it.
+    (what chose the cases) and `intent_parents` (the taxonomy's) go into the manifest. `rate` is in cases
+    per second: each case then has its time, whatever the others do, as far as `concurrency` lets it.
     `resume` goes on with a run that is there; `retry_errors` asks anew what failed in it. `grace_s` is how
     long cases in flight may take after the first interrupt. With `capture` every byte that the target sends is
     kept beside the run. `adaptive` finds out how many cases at once the target bears, up to `concurrency`. A record
