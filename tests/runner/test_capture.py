@@ -221,7 +221,7 @@ def test_no_secret_is_in_the_capture_and_what_came_in_pieces_is_withheld(
     assert (done.replayed, done.identical, done.withheld) == (3, 3, 1)
     answers = {record.sample_id: record for record in read(tmp_path / "again.jsonl", EvalRecord).items}
     assert answers["echo"].response == "your key is ***, keep it"
-    assert answers["cut_echo"].flags == ("secret_in_answer",)
+    assert "secret_in_answer" in answers["cut_echo"].flags
 
 
 def test_a_lookup_that_gave_up_gives_up_again(tmp_path: Path, loopback: Any) -> None:

@@ -266,7 +266,8 @@ def test_requests_of_workers_are_named_and_a_key_that_only_they_read_is_known_he
 
     _, rows = asked_of(loopback, answer, 6)
     assert sorted(marks) == [f"r/{n}" for n in range(6)]
-    assert {(row.response, row.flags) for row in rows} == {("***", ("secret_in_answer",))}
+    assert {row.response for row in rows} == {"***"}
+    assert all("secret_in_answer" in row.flags for row in rows)
     assert KNOWN.is_in(key.encode())
     assert not any(key in path.read_text("utf-8") for path in (place / "runs").iterdir())
 
