@@ -12,7 +12,7 @@ export PYTHONUTF8 := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup eval test check local bench golden docs serve clean
+.PHONY: help setup eval test check local bench load golden docs serve clean
 
 help: ## Show what there is
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
@@ -34,6 +34,10 @@ local: $(VENV)/.local ## Add the small local model, so that the tests judge for 
 
 bench: $(VENV)/.test ## Print speed as ratios against the read floor and the field's tools
 	@$(PY) benchmarks/scoring.py $(ARGS)
+
+load: $(VENV)/.test ## Print how true the clock is beside other clients, and what a long run holds
+	@$(PY) benchmarks/ttft.py
+	@$(PY) benchmarks/load.py
 
 golden: $(VENV)/.test ## Hold every metric against its row form and the reference tools, and readers against accidents, at length
 	@HYPOTHESIS_PROFILE=golden $(PY) -m pytest tests/metrics tests/test_slices.py tests/reading/test_accidents.py $(ARGS)

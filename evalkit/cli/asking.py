@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from evalkit.cli.options import as_json, each, places, say, settled, target_spec
+from evalkit.cli.watching import watched
 from evalkit.errors import Incomplete, UsageError
 
 if TYPE_CHECKING:
-    from evalkit.contracts import Case, EvalRecord, Manifest
-    from evalkit.runner import Plan
+    from evalkit.contracts import Case, Manifest
+    from evalkit.registry import Spec
+    from evalkit.runner import Apart, Plan
 
 __all__ = ["ask_all", "asking_options", "check_answers", "run"]
 
@@ -47,6 +48,11 @@ asking_options = each(
         help="Cases in flight at once; auto: as many as the target bears, up to 64.",
     ),
     _LIST("--rate", type=float, help="Start this many cases a second, whatever the others do (open loop)."),
+    _LIST(
+        "--workers",
+        type=click.IntRange(1),
+        help="Processes that ask; by itself one for every 256 cases in flight, for targets behind HTTP.",
+    ),
     _LIST(
         "--warmup",
         type=int,
@@ -123,6 +129,7 @@ def ask_all(  # noqa: PLR0913 - one parameter an option
     limit: int | None,
     keep: tuple[str, ...],
     concurrency: int | Literal["auto"],
+    workers: int | None,
     by: Sequence[str] = (),
     **plan: Any,
 ) -> Manifest:
@@ -158,34 +165,25 @@ def ask_all(  # noqa: PLR0913 - one parameter an option
         adaptive=concurrency == "auto",
         **plan,
     )
-    manifest = _watched(chosen, bound, promised)
+    manifest = watched(chosen, _crew(bound, spec, workers, promised), promised)
     _complete(manifest)
     return manifest
 
 
-def _watched(cases: Sequence[Case], target: Callable[..., Any], plan: Plan) -> Manifest:
-    """The run of the cases, with a bar for whoever watches."""
-    import asyncio  # noqa: PLC0415 - heavy imports wait for the command
+def _crew(
+    bound: Callable[..., Any], spec: Spec, workers: int | None, plan: Plan
+) -> Callable[..., Any] | Apart:
+    """The target for this process, or for as many as were asked for or are needed; a capture needs this one."""
+    from evalkit.runner import Apart, workers_for  # noqa: PLC0415 - heavy imports wait for the command
 
-    from evalkit.runner import run as run_cases  # noqa: PLC0415
-
-    with _progress() as (begin, advance):
-        asked = run_cases(cases, target, plan, on_start=begin, on_record=advance, on_block=_blocked)
-        manifest: Manifest = asyncio.run(asked)
-    return manifest
-
-
-def _blocked(key: str) -> None:
-    """Say which sample keeps all others waiting."""
-    from evalkit.report.text import visible  # noqa: PLC0415
-
-    click.echo(
-        visible(
-            f"evalkit: the target holds the event loop in sample {key}; all others wait, and their times are not "
-            "theirs. A function that blocks should be a plain one, which is asked in threads."
-        ),
-        err=True,
-    )
+    if not getattr(getattr(bound, "func", bound), "apart", False):
+        if (workers or 1) > 1:
+            raise UsageError(
+                f"--workers: found {workers}, wanted 1: the target {spec.type} lives in one process."
+            )
+        return bound
+    number = workers or (1 if plan.capture else workers_for(plan.concurrency))
+    return bound if number == 1 else Apart(spec, min(number, plan.concurrency))
 
 
 def _check_slices(cases: Sequence[Case], by: Sequence[str]) -> None:
@@ -228,32 +226,3 @@ def check_answers(manifest: Manifest, runs_dir: Path) -> None:
     raise Incomplete(
         f"run {manifest.run_id}: all {len(failed)} answers failed; the first: {capped(one_line(first), 500)[0]}"
     )
-
-
-@contextmanager
-def _progress() -> Iterator[tuple[Callable[[Manifest], None], Callable[[EvalRecord], None]]]:
-    """A bar with time left on a terminal; nothing where nobody watches."""
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
-
-    columns = (
-        TextColumn("asking"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(elapsed_when_finished=True),
-        TextColumn("{task.fields[failed]}"),
-    )
-    failed = 0
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=None, failed="")
-
-        def begin(manifest: Manifest) -> None:
-            bar.update(task, total=manifest.planned, completed=manifest.recorded)
-
-        def advance(record: EvalRecord) -> None:
-            nonlocal failed
-            failed += record.answer_status not in ("ok", "skipped") or record.evidence_status == "error"
-            bar.update(task, advance=1, failed=f"{failed} failed" if failed else "")
-
-        yield begin, advance

@@ -18,7 +18,7 @@ from evalkit.contracts.observation import (
     Turn,
     Usage,
 )
-from evalkit.contracts.record import EvalRecord, Manifest
+from evalkit.contracts.record import ClientDelays, EvalRecord, Manifest
 from evalkit.contracts.result import Mean, MetricResult
 from evalkit.contracts.values import ToolCall
 from evalkit.contracts.verdict import Judgement, Outcome, Question, Scope, SuccessLevel, Verdict
@@ -28,6 +28,7 @@ __all__ = [
     "Attempt",
     "Case",
     "ChannelError",
+    "ClientDelays",
     "EvalRecord",
     "EvidenceStatus",
     "Expectation",

@@ -11,10 +11,10 @@ from pydantic import Field, JsonValue, model_validator
 
 from evalkit.contracts.case import Case
 from evalkit.contracts.observation import Observation
-from evalkit.contracts.values import Frozen, NullAsEmpty, NullAsNoKeys
+from evalkit.contracts.values import Frozen, Milliseconds, NullAsEmpty, NullAsNoKeys
 from evalkit.contracts.verdict import Judgement, Verdict
 
-__all__ = ["EvalRecord", "Manifest", "sample_key"]
+__all__ = ["ClientDelays", "EvalRecord", "Manifest", "sample_key"]
 
 Settings = Annotated[dict[str, JsonValue], NullAsNoKeys]
 
@@ -40,6 +40,8 @@ class EvalRecord(Observation, Case):
     """Which repeat of the case this is, from 0."""
     started_at: datetime | None = None
     """When the case was begun, in UTC."""
+    scheduled_at: datetime | None = None
+    """When the case was due under a rate, in UTC; null without a rate."""
     verdicts: Annotated[tuple[Verdict, ...], NullAsEmpty] = ()
     """What the rules say of it; empty where none was asked."""
     rules_passed: bool | None = None
@@ -63,6 +65,21 @@ class EvalRecord(Observation, Case):
     def key(self) -> str:
         """The sample's identity within a run: `sample_id`, with `#n` for the n-th repeat."""
         return sample_key(self.sample_id, self.repeat)
+
+
+class ClientDelays(Frozen):
+    """How late the client read beats whose moments it knew, while it asked."""
+
+    beats: int = 0
+    """How many beats were read."""
+    p50_ms: Milliseconds | None = None
+    """The median delay of a beat."""
+    p99_ms: Milliseconds | None = None
+    """The delay that 99 of 100 beats did not exceed."""
+    max_ms: Milliseconds | None = None
+    """The longest delay of a beat."""
+    loop_p99_ms: Milliseconds | None = None
+    """How late the event loop's own timer was, at most in 99 of 100 turns."""
 
 
 class Manifest(Frozen):
@@ -102,3 +119,7 @@ class Manifest(Frozen):
     """Which cases were selected: limit, start, filter, repeat."""
     settings: Settings = Field(default_factory=dict)
     """How the run was made: concurrency, rate, deadlines, retries."""
+    client_saturated: bool | None = None
+    """Whether the client was too busy to trust its stamps; null where the run was too short to tell."""
+    client_delays: ClientDelays | None = None
+    """What the client measured of its own delays; null where nothing was."""

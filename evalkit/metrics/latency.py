@@ -59,7 +59,7 @@ def compute(records: RecordsLike) -> list[MetricResult]:
     - `tpot_ms`: time per output token after the first, (last text - first text or thought) / (tokens - 1),
       tokens as the server counted them, more than one, which did not all come at once (as vLLM)
 
-    Counted: answer ok (evidence ok for `evidence_ms`), not from a cache, the value told.
+    Counted: answer ok (evidence ok for `evidence_ms`) at the first try, not from a cache, the value told.
     """
     table = Records.of(records)
     return [
@@ -69,20 +69,52 @@ def compute(records: RecordsLike) -> list[MetricResult]:
 
 
 def quantiles(records: RecordsLike) -> list[Latency]:
-    """The distribution of each latency of `compute`, the answers that a deadline cut off included."""
+    """The distribution of each latency of `compute`, the answers that a deadline cut off included.
+
+    A run with a rate has `ttft_from_schedule_ms` and `total_from_schedule_ms` besides: from the moment a case was
+    due, so that what a stalled target kept from being sent is not left out (coordinated omission).
+    """
     table = Records.of(records)
     cuts = _cuts(table)
-    return [_latency(name, scores, cuts.get(name)) for name, scores in _columns(table).items()]
+    columns = _columns(table) | _scheduled(table)
+    return [_latency(name, scores, cuts.get(name)) for name, scores in columns.items()]
 
 
 def _columns(table: Records) -> dict[str, Scores]:
     """Each latency and where it counts."""
-    fresh = ~_cached(table)
-    answered = table.equals("answer_status", "ok") & fresh
+    answered = table.equals("answer_status", "ok") & _first_try(table, "answer")
     columns = {name: Scores(values, answered & ~np.isnan(values)) for name, values in _answer(table).items()}
     evidence = table.numbers("evidence_timings.end_ms")
-    known = table.equals("evidence_status", "ok") & fresh & ~np.isnan(evidence)
+    known = table.equals("evidence_status", "ok") & _first_try(table, "evidence") & ~np.isnan(evidence)
     return columns | {"evidence_ms": Scores(evidence, known)}
+
+
+def _first_try(table: Records, channel: str) -> _Mask:
+    """Where the target answered, not a cache, and at the first try: any other latency is not what a user waits."""
+    tries = np.array([len(tries or ()) for tries in table.column(f"{channel}_attempts")], dtype=np.int64)
+    first: _Mask = ~_cached(table) & (tries <= 1)
+    return first
+
+
+def _scheduled(table: Records) -> dict[str, Scores]:
+    """Latencies from the moment a case was due, the waiting for a free place among them; none without a rate."""
+    waited = _waited(table)
+    if np.isnan(waited).all():
+        return {}
+    answered = table.equals("answer_status", "ok") & _first_try(table, "answer")
+    found = {f"{name}_from_schedule_ms": table.numbers(f"{name}_ms") + waited for name in ("ttft", "total")}
+    return {name: Scores(values, answered & ~np.isnan(values)) for name, values in found.items()}
+
+
+def _waited(table: Records) -> _Column:
+    """From the moment a case was due until its request left; NaN without one, and for dialogs.
+
+    Of a dialog only the first turn was due, and its record has the times of the last.
+    """
+    due = np.array([moment is not None for moment in table.column("scheduled_at")], dtype=np.bool_)
+    due &= np.array([len(turns or ()) <= 1 for turns in table.column("dialog")], dtype=np.bool_)
+    queue, connect = (table.numbers(f"answer_timings.{name}_ms") for name in ("queue", "connect"))
+    return np.where(due, queue + np.nan_to_num(connect), np.nan)
 
 
 def _cached(table: Records) -> _Mask:
@@ -116,10 +148,13 @@ def _tpot(table: Records) -> _Column:
 
 def _cuts(table: Records) -> dict[str, _Column]:
     """For each latency that is a moment: where a deadline came first, and when; elsewhere NaN."""
-    answer, evidence = _cut(table, "answer"), _cut(table, "evidence")
+    answer, evidence, waited = _cut(table, "answer"), _cut(table, "evidence"), _waited(table)
     seen = {name: ~np.isnan(values) for name, values in _answer(table).items()}
+    unseen = np.where(seen["ttft_ms"], np.nan, answer)
     return {
-        "ttft_ms": np.where(seen["ttft_ms"], np.nan, answer),
+        "ttft_ms": unseen,
+        "ttft_from_schedule_ms": unseen + waited,
+        "total_from_schedule_ms": answer + waited,
         "first_event_ms": np.where(seen["first_event_ms"], np.nan, answer),
         "total_ms": answer,
         "evidence_ms": evidence,

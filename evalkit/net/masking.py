@@ -10,6 +10,7 @@ import base64
 import json
 import re
 import urllib.parse
+from collections.abc import Iterable
 from typing import Any
 
 from evalkit.contracts import Observation
@@ -50,6 +51,16 @@ class Mask:
         }
         self._forms |= forms
         KNOWN._forms |= forms
+
+    @property
+    def forms(self) -> list[str]:
+        """All that it blacks out, for another process of the same run to `learn`."""
+        return sorted(self._forms)
+
+    def learn(self, forms: Iterable[str]) -> None:
+        """Black out these too: the `forms` of a mask in another process."""
+        self._forms.update(forms)
+        KNOWN._forms.update(forms)
 
     def text(self, text: str) -> str:
         """The text with every secret blacked out."""

@@ -1,40 +1,32 @@
-"""Bytes on the wire and when they moved: an httpx transport that stamps what passes through it.
+"""The client that everything is measured with, and a response's body, piece by piece with its arrivals.
 
 Stamps are seconds of `time.perf_counter`. A request has left when its last byte was handed to the socket;
 chunks that came with one read of the socket share that read's stamp. What httpx does before and after is
-outside. A faster transport may stand in for this one as long as it fills the same `Stamps`.
+outside.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import sys
-import time
 import urllib.parse
 import urllib.request
 import zlib
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import AsyncIterator
+from functools import partial
 
 import httpx
 
 import evalkit
 from evalkit.errors import UsageError
+from evalkit.net.direct import DirectTransport
+from evalkit.net.stamps import Stamped, StampedBody, Stamps
+from evalkit.net.wrapped import StampingTransport
 
-__all__ = ["Stamped", "StampingTransport", "Stamps", "WireError", "chunks", "client"]
+__all__ = ["Stamped", "Stamps", "WireError", "chunks", "client"]
 
 _CHATTY_LOGGERS = ("httpx", "httpcore")  # they write whole addresses, queries and all, at INFO
 _SPARE_FILES = 32  # what a run holds open beside its connections
-_MOMENTS = {
-    "connection.connect_tcp.started": "connecting_at",
-    "connection.connect_tcp.complete": "connected_at",
-    "connection.start_tls.complete": "connected_at",
-    "http11.send_request_headers.started": "sending_at",
-    "http11.send_request_body.complete": "sent_at",
-    "http11.receive_response_headers.complete": "headers_at",
-}
 
 
 class WireError(Exception):
@@ -45,114 +37,20 @@ class WireError(Exception):
         self.kind = kind
 
 
-class Stamped(NamedTuple):
-    """A piece of a response body and when its bytes arrived."""
-
-    data: bytes
-    arrived_at: float
-
-
-@dataclass(slots=True)
-class Stamps:
-    """When the parts of one request happened; None where they did not, or nobody could see them.
-
-    A caller that wants them even if the request fails puts its own under the extension `stamps`.
-    `arrived_at` is the arrival of the latest piece of the body, `ended_at` that of its end.
-    """
-
-    handed_at: float | None = None
-    connecting_at: float | None = None
-    connected_at: float | None = None
-    sending_at: float | None = None
-    sent_at: float | None = None
-    headers_at: float | None = None
-    arrived_at: float | None = None
-    ended_at: float | None = None
-
-    @property
-    def reused(self) -> bool | None:
-        """Whether an open connection was used again; None where no request was seen to leave."""
-        return None if self.sending_at is None else self.connecting_at is None
-
-    async def trace(self, moment: str, _info: Mapping[str, Any]) -> None:
-        """Stamp a moment that the HTTP library reports."""
-        if moment in _MOMENTS:
-            setattr(self, _MOMENTS[moment], time.perf_counter())
-
-
-class _Turn:
-    """Whether the event loop has turned since this was made: a read of the socket always lets it turn."""
-
-    def __init__(self) -> None:
-        self.over = False
-        asyncio.get_running_loop().call_soon(self._end)
-
-    def _end(self) -> None:
-        self.over = True
-
-
-class _StampedStream(httpx.AsyncByteStream):
-    def __init__(self, inner: httpx.AsyncByteStream, stamps: Stamps) -> None:
-        self._inner = inner
-        self._stamps = stamps
-        self._turn = _Turn()
-        stamps.arrived_at = stamps.headers_at
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for data in self._inner:
-            self._stamp()
-            yield data
-        self._stamp()
-        self._stamps.ended_at = self._stamps.arrived_at
-
-    def _stamp(self) -> None:
-        if self._turn.over:
-            self._stamps.arrived_at = time.perf_counter()
-            self._turn = _Turn()
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
-class StampingTransport(httpx.AsyncBaseTransport):
-    """The transport `inner`, with stamps: the response has them as extension `stamps`."""
-
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
-        self._inner = inner
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The response of the inner transport, its body stamped as it arrives."""
-        stamps: Stamps = request.extensions.setdefault("stamps", Stamps())
-        request.extensions["trace"] = stamps.trace
-        stamps.handed_at = time.perf_counter()
-        response = await self._inner.handle_async_request(request)
-        stamps.headers_at = stamps.headers_at or time.perf_counter()
-        if not isinstance(response.stream, httpx.AsyncByteStream):
-            raise TypeError("the inner transport gave a body that cannot be read asynchronously")
-        return httpx.Response(
-            response.status_code,
-            headers=response.headers,
-            stream=_StampedStream(response.stream, stamps),
-            extensions={**response.extensions, "stamps": stamps},
-        )
-
-    async def aclose(self) -> None:
-        """Close the inner transport."""
-        await self._inner.aclose()
-
-
 async def chunks(response: httpx.Response, *, max_bytes: int = 16 << 20) -> AsyncIterator[Stamped]:
     """The body of a stamped response, piece by piece; raises WireError beyond `max_bytes` decoded bytes.
 
     We ask for the identity encoding; what comes compressed all the same is inflated no further than the cap.
     """
-    stamps: Stamps = response.extensions["stamps"]
+    body: StampedBody = response.extensions["body"]
     inflated = _Inflated(response.headers.get("content-encoding", "identity"))
     left = max_bytes
-    async for raw in response.aiter_raw():
-        data = inflated.feed(raw, left + 1)
-        yield Stamped(data[:left], stamps.arrived_at or time.perf_counter())
+    async for piece in body.stamped():
+        data = inflated.feed(piece.data, left + 1)
         left -= len(data)
+        yield (
+            piece if data is piece.data and left >= 0 else Stamped(data[: left + len(data)], piece.arrived_at)
+        )
         if left < 0:
             raise WireError(
                 "too_large", f"the response has more than {max_bytes} bytes; the rest was not read."
@@ -203,21 +101,28 @@ def client(
     """
     _hush()
     _ensure_files(2 * concurrency + _SPARE_FILES)
-    inner = transport or httpx.AsyncHTTPTransport(
-        # A limit on connections would make a healthy run wait inside the library, and a cancelled request
-        # can take its slot with it for good.
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=2 * concurrency),
-        proxy=_proxy(base_url) if use_env_proxy else None,
-        trust_env=use_env_proxy,
-    )
     return httpx.AsyncClient(
         base_url=base_url,
-        transport=StampingTransport(inner),
+        transport=StampingTransport(transport)
+        if transport
+        else _network(base_url, concurrency, use_env_proxy),
         timeout=None,  # noqa: S113 - deadlines are set around the whole exchange, by wall clock
         follow_redirects=False,
         trust_env=False,
         headers={"Accept-Encoding": "identity", "User-Agent": f"evalkit/{evalkit.__version__}"},
     )
+
+
+def _network(base_url: str, concurrency: int, use_env: bool) -> httpx.AsyncBaseTransport:  # noqa: FBT001
+    """Straight to the server, or by the library's own ways through the proxy that the environment names."""
+    proxy = _proxy(base_url) if use_env else None
+    if proxy is None:
+        tls = partial(httpx.create_ssl_context, trust_env=use_env)
+        return DirectTransport(max_resting=2 * concurrency, tls=tls)
+    # A limit on connections would make a healthy run wait inside the library, and a cancelled request can
+    # take its slot with it for good.
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=2 * concurrency)
+    return StampingTransport(httpx.AsyncHTTPTransport(limits=limits, proxy=proxy, trust_env=use_env))
 
 
 def _hush() -> None:

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AliasChoices, BaseModel
 from pydantic.fields import FieldInfo
 
-__all__ = ["ANY", "NULL", "Filled", "branches", "fields_by_key", "key_pattern", "pattern"]
+__all__ = ["ANY", "NULL", "Part", "branches", "fields_by_key", "key_pattern", "pattern"]
 
 NULL = "null"
 _DIGITS = "(?!0[0-9])[0-9]{1,15}+"  # below 2^53 whatever the digits are
@@ -48,8 +48,8 @@ def key_pattern(key: str, colon: str) -> str:
     return re.escape(json.dumps(key, ensure_ascii=False) + colon)
 
 
-class Filled(NamedTuple):
-    """The field that a key fills: its name, its type with all that is asked of it, what it is when left out."""
+class Part(NamedTuple):
+    """The part of a model that a key fills: its name, its type with all that is asked of it, what it is when left out."""
 
     name: str
     kind: Any
@@ -57,10 +57,10 @@ class Filled(NamedTuple):
 
 
 @cache
-def fields_by_key(model: type[BaseModel]) -> Mapping[str, Filled]:
+def fields_by_key(model: type[BaseModel]) -> Mapping[str, Part]:
     """What each key of a JSON object fills of a model, aliases among the keys."""
     return {
-        key: Filled(name, _annotated(field), field.get_default(call_default_factory=True))
+        key: Part(name, _annotated(field), field.get_default(call_default_factory=True))
         for name, field in model.model_fields.items()
         for key in dict.fromkeys((name, *_aliases(field)))
     }

@@ -29,6 +29,12 @@ def _state(digest: Digest) -> Iterator[str]:
     elif manifest.state != "complete":
         n = len(digest.run.records)
         yield f"The run is not complete: {n} of {manifest.planned} samples are there."
+    if manifest and manifest.client_saturated:
+        p99 = manifest.client_delays.p99_ms if manifest.client_delays else None
+        yield (
+            f"The client was too busy to trust its times (1 of 100 beats was read {p99 or 0:.0f} ms late or later): "
+            "lower --concurrency, or raise --workers."
+        )
     if digest.failures.unjudged:
         yield (
             f"{digest.failures.unjudged} samples have nothing to hold them against, or rules that are undecided: "

@@ -99,6 +99,8 @@ _KNOWN = (
     "cases",
     "planned",
     "recorded",
+    "client_saturated",
+    "client_delays",
 )
 
 

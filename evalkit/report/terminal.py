@@ -30,7 +30,13 @@ from evalkit.report.worst import Direction, WorstRow
 __all__ = ["sample_view", "summary_view", "worst_view"]
 
 WORST, BAR, PAGE = 5, 16, "report.html"
-_TIMES = {"ttft_ms": "first text", "total_ms": "whole answer"}
+_TIMES = {
+    "ttft_ms": "first text",
+    "ttft_from_schedule_ms": "… from when due",
+    "total_ms": "whole answer",
+    "total_from_schedule_ms": "… from when due",
+}
+"""The latencies that the summary shows, in this order."""
 
 
 def summary_view(digest: Digest, *, files: Mapping[str, Path]) -> RenderableType:
@@ -108,8 +114,9 @@ def _bar(figure: Figure) -> Text:
 
 def _facts(digest: Digest) -> RenderableType:
     grid = _grid()
-    for row in digest.tables.latency.to_pylist():
-        if row["name"] in _TIMES and row["n_counted"] + row["n_censored"]:
+    found = {row["name"]: row for row in digest.tables.latency.to_pylist()}
+    for row in [found[name] for name in _TIMES if name in found]:
+        if row["n_counted"] + row["n_censored"]:
             parts = [f"{name} {milliseconds(row[name], cut=row['censored_at'])}" for name in ("p50", "p95")]
             parts.append(f"counted {share(row['n_counted'], row['n_total'])}")
             parts += [f"{row['n_censored']} cut off"] if row["n_censored"] else []

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime
 from typing import TypeAlias
 
 from evalkit import runs, writing
-from evalkit.contracts import Case, EvalRecord, Manifest, Observation
-from evalkit.kinds import Ask
-from evalkit.net.exchange import marked
+from evalkit.contracts import Case, EvalRecord, Manifest
+from evalkit.errors import UsageError
 from evalkit.net.keys import mask_of
-from evalkit.runner.asking import AnyTarget, late, observed, written
-from evalkit.runner.capturing import CaptureFile, Entry, opened_on, recorded, refuse_silent
+from evalkit.runner.asking import AnyTarget
+from evalkit.runner.capturing import CaptureFile, refuse_silent
+from evalkit.runner.crew import Apart, Crew, gathered, workers_for
 from evalkit.runner.ledger import Ledger
 from evalkit.runner.pacing import Pace
 from evalkit.runner.plan import Plan, Sample, check_descriptors, planned, promised
@@ -21,12 +20,15 @@ from evalkit.runner.schedule import Stop, Work, interruptible, work_off
 from evalkit.runner.selection import select
 from evalkit.runner.watching import watched
 
-__all__ = ["Plan", "run", "select"]
+__all__ = ["Apart", "Plan", "run", "select", "workers_for"]
+
+
+_Asked: TypeAlias = Callable[[Sample, float | None], Awaitable[EvalRecord]]
 
 
 async def run(
     cases: Sequence[Case],
-    target: AnyTarget,
+    target: AnyTarget | Apart,
     plan: Plan | None = None,
     *,
     on_start: Callable[[Manifest], None] | None = None,
@@ -36,16 +38,17 @@ async def run(
     """Ask the target every case and leave `<run_id>.jsonl` and `<run_id>.meta.json`; its manifest at the end.
 
     `target` is a bound target that is opened for the run, an async function of a case, or a plain one
-    (asked in threads that the process does not wait for). What a target raises is the error of that sample's
-    record; the run goes on. Records are in order of completion, each on file before `on_record` hears of
-    it; they survive the death of the process. `on_start` gets the manifest once all is open: `planned`
-    samples in all, `recorded` of them on file already. `on_block` is told by another thread which sample holds
-    the event loop for so long that the others' times are its own.
+    (asked in threads that the process does not wait for), or `Apart`: asked by processes of their own. What a
+    target raises is the error of that sample's record; the run goes on. Records are in order of completion, each
+    on file before `on_record` hears of it; they survive the death of the process. `on_start` gets the manifest
+    once all is open: `planned` samples in all, `recorded` of them on file already. `on_block` is told by another
+    thread which sample holds the event loop for so long that the others' times are its own.
 
     An interrupted run ends early and its manifest says so; a resumed one asks only the samples without a
     line, with `plan.retry_errors` also those that failed. Raises UsageError for a run that exists, does not
-    fit the one resumed, asks for too many connections, or would capture what never shows its bytes,
-    NoInput without cases, Locked where another process writes the run, BadData for a line on file that does not hold, StorageError for a full disk.
+    fit the one resumed, asks for too many connections, or would capture what never shows its bytes or shows them
+    to processes of their own, NoInput without cases, Locked where another process writes the run, BadData for a
+    line on file that does not hold, StorageError for a full disk.
     """
     plan = plan or Plan()
     samples = planned(cases, plan.repeat)
@@ -53,26 +56,36 @@ async def run(
     run_id = runs.new_id() if plan.run_id is None else plan.run_id
     files = runs.files(run_id, writing.folder(plan.runs_dir))
     with writing.lock(files.lock):
-        ledger = _ledger(files, promised(run_id, cases, plan), samples, resume=plan.resume)
+        promise = promised(run_id, cases, plan, workers=target.workers if isinstance(target, Apart) else 1)
+        ledger = _ledger(files, promise, samples, resume=plan.resume)
         left = ledger.left(samples, retry_errors=plan.retry_errors)
         capture = CaptureFile(files.capture, power=plan.durability == "power") if plan.capture else None
-        async with opened_on(capture, target) as ask:
+        async with gathered(target, run_id=run_id, concurrency=plan.concurrency, capture=capture) as crew:
             with interruptible(plan.grace_s) as stop, ledger.opened() as manifest, watched(on_block):
                 if on_start:
                     on_start(manifest)
-                await _warmed(ask, left[: plan.warmup], stop)
-                pace = Pace(plan.concurrency, adaptive=plan.adaptive)
-                asked = _asked(ask, ledger, capture, on_record)
-                await work_off(left, _paced(asked, pace, stop), plan=plan, stop=stop)
+                try:
+                    await _ask(left, crew, _asked(crew, ledger, on_record), plan=plan, stop=stop)
+                finally:
+                    ledger.check(await crew.finished())
     return ledger.manifest
 
 
-def _prepare(target: AnyTarget, plan: Plan) -> None:
+def _prepare(target: AnyTarget | Apart, plan: Plan) -> None:
     """Refuse what cannot be, and know every secret of the environment, for the sinks that all share."""
     mask_of()
     check_descriptors(plan.concurrency)
     if plan.capture:
+        _refuse_apart(target)
         refuse_silent(target)
+
+
+def _refuse_apart(target: AnyTarget | Apart) -> None:
+    if isinstance(target, Apart):
+        raise UsageError(
+            f"--capture: found {target.workers} workers, wanted one process, which keeps the capture; "
+            "leave --workers out, or --capture."
+        )
 
 
 def _ledger(files: runs.RunFiles, manifest: Manifest, samples: Sequence[Sample], *, resume: bool) -> Ledger:
@@ -82,50 +95,46 @@ def _ledger(files: runs.RunFiles, manifest: Manifest, samples: Sequence[Sample],
     return Ledger.new(files, manifest)
 
 
-_Asked: TypeAlias = Callable[[Sample, float | None], Awaitable[Observation]]
+async def _ask(samples: Sequence[Sample], crew: Crew, asked: _Asked, *, plan: Plan, stop: Stop) -> None:
+    """Warm up, then ask at the plan's pace."""
+    await _warmed(crew, samples[: plan.warmup], stop)
+    pace = Pace(plan.concurrency, adaptive=plan.adaptive)
+    await work_off(samples, _paced(asked, pace, stop), plan=plan, stop=stop)
 
 
-async def _warmed(ask: Ask, samples: Sequence[Sample], stop: Stop) -> None:
+async def _warmed(crew: Crew, samples: Sequence[Sample], stop: Stop) -> None:
     """Ask these once, one after the other, and forget what came; a wish to stop ends it too."""
-    stop.crew = [asyncio.create_task(_each_once(ask, samples, stop))]
+    stop.crew = [asyncio.create_task(_each_once(crew, samples, stop))]
     await asyncio.wait(stop.crew)
 
 
-async def _each_once(ask: Ask, samples: Sequence[Sample], stop: Stop) -> None:
+async def _each_once(crew: Crew, samples: Sequence[Sample], stop: Stop) -> None:
     for sample in samples:
         if not stop.wished.is_set():
-            await observed(sample.case, ask)
+            await crew.warm(sample)
 
 
 def _paced(asked: _Asked, pace: Pace, stop: Stop) -> Work:
     """Each sample in a slot of the pace; who waited for one until the run was stopped begins no more."""
 
-    async def work(sample: Sample, lag_ms: float | None) -> None:
+    async def work(sample: Sample, due: float | None) -> None:
         async with pace.slot() as heed:
             if not stop.wished.is_set():
-                heed(await asked(sample, lag_ms))
+                heed(await asked(sample, due))
 
     return work
 
 
-def _asked(
-    ask: Ask, ledger: Ledger, capture: CaptureFile | None, on_record: Callable[[EvalRecord], None] | None
-) -> _Asked:
+def _asked(crew: Crew, ledger: Ledger, on_record: Callable[[EvalRecord], None] | None) -> _Asked:
     """What is done with each sample: ask, put on file, tell."""
 
-    async def asked(sample: Sample, lag_ms: float | None) -> Observation:
-        started_at, run_id = datetime.now(UTC), ledger.manifest.run_id
+    async def asked(sample: Sample, due: float | None) -> EvalRecord:
         _name_task(sample.key)
-        with recorded(capture) as taken, marked(f"{run_id}/{sample.key}"):
-            seen = await observed(sample.case, ask)
-        seen = seen if lag_ms is None else late(seen, lag_ms)
-        record, line = written(sample, seen, run_id=run_id, started_at=started_at)
-        if capture:
-            capture.add(Entry(tuple(taken), sample.case, sample.repeat, started_at, lag_ms), record.flags)
+        record, line = await crew.put(sample, due)
         ledger.add(record, line)
         if on_record:
             on_record(record)
-        return seen
+        return record
 
     return asked
 

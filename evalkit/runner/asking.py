@@ -10,9 +10,9 @@ import asyncio
 import contextlib
 import inspect
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias, TypeGuard
 
 from evalkit.contracts import Case, ChannelError, EvalRecord, Observation, Timings
@@ -23,7 +23,7 @@ from evalkit.reading import encode
 from evalkit.records import asked
 from evalkit.runner.plan import Sample
 
-__all__ = ["AnyTarget", "late", "observed", "opened", "written"]
+__all__ = ["AnyTarget", "late", "mark", "observed", "opened", "written"]
 
 AnyTarget: TypeAlias = Target | Ask | Callable[[Case], Observation]
 """What can be asked: a target that is opened first, an async function of a case, or a plain one."""
@@ -169,32 +169,41 @@ def late(seen: Observation, lag_ms: float) -> Observation:
     return seen.model_copy(update={"answer_timings": timings.model_copy(update={"queue_ms": queue_ms})})
 
 
+def mark(sample: Sample, *, run_id: str, started_at: datetime, lag_ms: float | None) -> dict[str, Any]:
+    """What a run says of a record; where there is a schedule, the sample was due `lag_ms` before it was begun."""
+    said = {"run_id": run_id, "repeat": sample.repeat, "started_at": started_at}
+    due = {} if lag_ms is None else {"scheduled_at": started_at - timedelta(milliseconds=lag_ms)}
+    return said | due
+
+
 def written(
-    sample: Sample, seen: Observation, *, run_id: str, started_at: datetime
+    sample: Sample, seen: Observation, said: Mapping[str, Any], *, doubtful: bool = False
 ) -> tuple[EvalRecord, bytes]:
     """The record of a sample and its line, which is known to be read back.
 
-    A channel of which the observation says nothing, no field and no status, was never asked: `skipped`.
-    An observation that could not be read back (not a number, too deep, too long) is an error instead. Secrets
-    that this process knows are blacked out, whichever target repeats them.
+    `said` is what the run says of it, made by `mark`; a `doubtful` one is flagged `client_saturated`. A channel of
+    which the observation says nothing, no field and no status, was never asked: `skipped`. An observation
+    that could not be read back (not a number, too deep, too long) is an error instead. Secrets that this process
+    knows are blacked out, whichever target repeats them.
     """
     try:
-        record, line = _written(sample, seen, run_id=run_id, started_at=started_at)
+        record, line = _written(sample, seen, said, doubtful=doubtful)
         if not KNOWN.is_in(line):
             return record, line
-        return _written(sample, KNOWN.observation(seen), run_id=run_id, started_at=started_at)
+        return _written(sample, KNOWN.observation(seen), said, doubtful=doubtful)
     except Exception as error:  # noqa: BLE001
-        return _written(sample, _broken(error), run_id=run_id, started_at=started_at)
+        return _written(sample, _broken(error), said, doubtful=False)
 
 
 def _written(
-    sample: Sample, seen: Observation, *, run_id: str, started_at: datetime
+    sample: Sample, seen: Observation, said: Mapping[str, Any], *, doubtful: bool
 ) -> tuple[EvalRecord, bytes]:
     """As `written`; what the case says of itself stands, whatever the observation says of the case."""
-    said = seen.model_dump(exclude_unset=True, warnings=False)
-    own = {name: value for name, value in said.items() if name not in Case.model_fields}
-    mark = {"run_id": run_id, "repeat": sample.repeat, "started_at": started_at}
-    record = EvalRecord.model_validate(_given(sample.case) | own | mark)
+    found = seen.model_dump(exclude_unset=True, warnings=False)
+    own = {name: value for name, value in found.items() if name not in Case.model_fields}
+    if doubtful:
+        own["flags"] = (*own.get("flags", ()), "client_saturated")
+    record = EvalRecord.model_validate(_given(sample.case) | own | dict(said))
     record = asked(record, set(own))
     return record, encode(record)
 

@@ -35,7 +35,8 @@ _STEP = 1 << 16
 class Entry(NamedTuple):
     """One member: the exchanges of a sample, or of the opening of the target, which has no case.
 
-    `withheld` says that the exchanges were not kept, because a secret stood in them in pieces.
+    `withheld` says that the exchanges were not kept, because a secret stood in them in pieces; `doubtful` that the
+    client may have read them too late.
     """
 
     taken: tuple[Taken, ...]
@@ -44,6 +45,7 @@ class Entry(NamedTuple):
     started_at: datetime | None = None
     lag_ms: float | None = None
     withheld: bool = False
+    doubtful: bool = False
 
 
 class CaptureFile:

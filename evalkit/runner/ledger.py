@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from array import array
 from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
@@ -14,6 +15,7 @@ from evalkit.errors import BadData, Fault, NoInput, UsageError
 from evalkit.reading import lines, parse
 from evalkit.reading.sources import kind_of
 from evalkit.runner.plan import Sample
+from evalkit.runner.selfcheck import SelfCheck, saturated
 
 __all__ = ["Ended", "Ledger", "settle"]
 
@@ -43,6 +45,7 @@ class Ledger:
         self.manifest = manifest
         self._ended = ended
         self._left: set[str] = set()
+        self._ttfts = array("d")
         self._file: writing.LineFile | None = None
 
     @classmethod
@@ -70,7 +73,12 @@ class Ledger:
         if before is None:
             raise _unknown(files, manifest.run_id)
         _compare(before, manifest)
-        kept = {"started_at": before.started_at, **(before.model_extra or {})}
+        kept = {
+            "started_at": before.started_at,
+            "client_saturated": before.client_saturated,
+            "client_delays": before.client_delays,
+            **(before.model_extra or {}),
+        }
         ended = _on_file(files) if files.records.exists() else {}
         known = {key: how for key, how in ended.items() if key in keys}
         return cls(files, manifest.model_copy(update=kept), known)
@@ -111,7 +119,16 @@ class Ledger:
             raise RuntimeError("the run is not open")
         self._file.append(line)
         self._left.discard(record.key)
+        if record.ttft_ms is not None:
+            self._ttfts.append(record.ttft_ms)
         settle(self._ended, record)
+
+    def check(self, check: SelfCheck) -> None:
+        """Enter what the client found of itself; that it was saturated once stays, whatever a resumed run finds."""
+        found, delays = saturated(check, self._ttfts)
+        if self.manifest.client_saturated is not True and delays is not None:
+            told = {"client_saturated": found, "client_delays": delays}
+            self.manifest = self.manifest.model_copy(update=told)
 
     def _now(self, state: Literal["running", "complete", "interrupted"]) -> Manifest:
         """The manifest with the counts of this moment."""

@@ -29,15 +29,15 @@ class Plan:
 
     Without `run_id` a new one is made. `eval_set` says where the cases come from, `eval_set_sha256` is the
     hash of that file and `eval_set_cases` how many are in it, asked or not; without them the cases that are
-    asked are hashed and counted. `target`, `target_config` (public
-    values only: they are stored) `selection` (what chose the cases) and `intent_parents` (the taxonomy's) go into the manifest. `rate` is in
-    cases per second: each case then has its time, whatever the others do, as far as `concurrency` lets it.
+    asked are hashed and counted. `target`, `target_config` (public values only: they are stored), `selection`
+    (what chose the cases) and `intent_parents` (the taxonomy's) go into the manifest. `rate` is in cases
+    per second: each case then has its time, whatever the others do, as far as `concurrency` lets it.
     `resume` goes on with a run that is there; `retry_errors` asks anew what failed in it. `grace_s` is how
     long cases in flight may take after the first interrupt. With `capture` every byte that the target sends is
     kept beside the run. `adaptive` finds out how many cases at once the target bears, up to `concurrency`. A record
     of `durability` process survives the death of the process, one of power also that of the machine, at some
-    milliseconds a record. The first `warmup` samples are asked once before the others and not recorded: connections
-    and caches are warm then.
+    milliseconds a record. The first `warmup` samples are asked once before the others, by each process that asks,
+    and not recorded: connections and caches are warm then.
     """
 
     run_id: str | None = None
@@ -100,8 +100,8 @@ def planned(cases: Sequence[Case], repeat: int) -> list[Sample]:
     return samples
 
 
-def promised(run_id: str, cases: Sequence[Case], plan: Plan) -> Manifest:
-    """The manifest of a run that is about to start."""
+def promised(run_id: str, cases: Sequence[Case], plan: Plan, *, workers: int = 1) -> Manifest:
+    """The manifest of a run that is about to start; several `workers` are told of."""
     return Manifest(
         run_id=run_id,
         eval_set=plan.eval_set,
@@ -114,16 +114,13 @@ def promised(run_id: str, cases: Sequence[Case], plan: Plan) -> Manifest:
         cases=len(cases) if plan.eval_set_cases is None else plan.eval_set_cases,
         planned=len(cases) * plan.repeat,
         selection=dict(plan.selection),
-        settings={
-            "repeat": plan.repeat,
-            "concurrency": plan.concurrency,
-            "rate": plan.rate,
-            "adaptive": plan.adaptive,
-            "capture": plan.capture,
-            "durability": plan.durability,
-            "warmup": plan.warmup,
-        },
+        settings=_settings(plan, workers),
     )
+
+
+def _settings(plan: Plan, workers: int) -> dict[str, Any]:
+    told = ("repeat", "concurrency", "rate", "adaptive", "capture", "durability", "warmup")
+    return {name: getattr(plan, name) for name in told} | ({"workers": workers} if workers > 1 else {})
 
 
 def _sha256(cases: Sequence[Case]) -> str:

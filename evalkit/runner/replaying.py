@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from evalkit import runs
-from evalkit.contracts import Manifest, Observation
+from evalkit.contracts import EvalRecord, Manifest, Observation
 from evalkit.contracts.record import sample_key
 from evalkit.errors import NoInput, UsageError
 from evalkit.kinds import Ask
 from evalkit.net.capture import Playing, on
 from evalkit.net.masking import INSTEAD
 from evalkit.reading import lines
-from evalkit.runner.asking import AnyTarget, late, observed, opened, written
+from evalkit.runner.asking import AnyTarget, late, mark, observed, opened, written
 from evalkit.runner.capturing import Entry, stored
 from evalkit.runner.ledger import Ledger
 from evalkit.runner.plan import Sample
@@ -76,11 +76,16 @@ async def _replayed(
             async with _Stage(target, opening) as stage:
                 for entry in section:
                     sample, seen = _sample(entry), await stage.ask(entry)
-                    mark = {"started_at": entry.started_at or datetime.now(UTC)}
-                    ledger.add(*written(sample, seen, run_id=run_id, **mark))
-                    identical += written(sample, seen, run_id=before.run_id, **mark)[1][:-1] in known
+                    ledger.add(*_written(entry, sample, seen, run_id))
+                    identical += _written(entry, sample, seen, before.run_id)[1][:-1] in known
     withheld = sum(entry.withheld for entry in entries)
     return Replayed(ledger.manifest, len(kept), identical, withheld, 0)
+
+
+def _written(entry: Entry, sample: Sample, seen: Observation, run_id: str) -> tuple[EvalRecord, bytes]:
+    """The record and its line, as the run of that name would have written them."""
+    said = mark(sample, run_id=run_id, started_at=entry.started_at or datetime.now(UTC), lag_ms=entry.lag_ms)
+    return written(sample, seen, said, doubtful=entry.doubtful)
 
 
 def _promised(before: Manifest, run_id: str, planned: int) -> Manifest:

@@ -17,7 +17,7 @@ STAGGER_S = 0.005
 """Between the first starts of two workers: a burst of simultaneous starts would measure itself."""
 
 Work: TypeAlias = Callable[[Sample, float | None], Awaitable[None]]
-"""What is done with a sample that is so many ms late, null where it had no time."""
+"""What is done with a sample, and when it was due by the loop's clock, null where it had no time."""
 
 
 class Stop:
@@ -46,11 +46,11 @@ class Stop:
 
 
 async def work_off(samples: Sequence[Sample], work: Work, *, plan: Plan, stop: Stop) -> None:
-    """Do `work(sample, lag_ms)` for each sample, started in order, at most `plan.concurrency` at once.
+    """Do `work(sample, due)` for each sample, started in order, at most `plan.concurrency` at once.
 
-    With a rate, sample i is due i / rate seconds after the start, and `lag_ms` is how late it was started;
-    without, samples follow one another and `lag_ms` is null. `stop` ends it early. Work's exceptions end
-    it all.
+    With a rate, sample i is due i / rate seconds after the start, whatever became of those before it (an open
+    loop, as far as the concurrency lets it); without, samples follow one another and `due` is null. `stop` ends
+    it early. Work's exceptions end it all.
     """
     loop = asyncio.get_running_loop()
     begin, queue = loop.time(), enumerate(samples)
@@ -64,7 +64,7 @@ async def work_off(samples: Sequence[Sample], work: Work, *, plan: Plan, stop: S
                 await _until(due, stop.wished)
             if stop.wished.is_set():
                 return
-            await work(sample, None if due is None else (loop.time() - due) * 1000)
+            await work(sample, due)
 
     stop.crew = [asyncio.create_task(worker(n)) for n in range(min(plan.concurrency, len(samples)))]
     await _finished(stop)

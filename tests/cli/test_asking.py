@@ -13,8 +13,11 @@ from typing import Any
 
 import pytest
 
+from evalkit.cli.asking import _crew
 from evalkit.cli.options import settled
+from evalkit.errors import UsageError
 from evalkit.registry import Spec, bind
+from evalkit.runner import Apart, Plan
 
 ROOT = Path(__file__).parents[2]
 CASES = "".join(
@@ -179,3 +182,30 @@ def test_a_function_that_hangs_ends_with_the_second_interrupt(place: Path) -> No
         finally:
             child.kill()
     assert on_file(place)[1]["state"] == "interrupted"
+
+
+def test_a_target_that_lives_in_one_process_is_not_shared_out(tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"--workers: found 2, wanted 1: the target demo lives in one process"
+    ):
+        _crew(bind("target", Spec("demo"), concurrency=2), Spec("demo"), 2, Plan(concurrency=2))
+
+
+@pytest.mark.parametrize(
+    ("workers", "plan", "wanted"),
+    [
+        (None, {"concurrency": 8}, 1),
+        (None, {"concurrency": 256}, 1),
+        (None, {"concurrency": 64, "adaptive": True}, 1),
+        (None, {"concurrency": 100_000, "capture": True}, 1),
+        (1, {"concurrency": 900}, 1),
+        (3, {"concurrency": 8}, 3),
+        (3, {"concurrency": 2}, 2),
+    ],
+)
+def test_workers_are_as_many_as_asked_for_or_needed(
+    workers: int | None, plan: dict[str, Any], wanted: int
+) -> None:
+    spec = Spec("openai", {"model": "m"})
+    crew = _crew(bind("target", spec), spec, workers, Plan(**plan))
+    assert (crew.workers if isinstance(crew, Apart) else 1) == wanted

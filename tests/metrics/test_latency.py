@@ -6,6 +6,7 @@ import json
 import math
 import random
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit import EvalRecord
-from evalkit.contracts import ChannelError, Timings, Usage
+from evalkit.contracts import Attempt, ChannelError, Timings, Turn, Usage
 from evalkit.metrics import latency
 
 TABLE = Path(__file__).parents[1] / "golden" / "latency.jsonl"
@@ -46,6 +47,8 @@ runs = st.lists(
             "evidence_timings": st.none() | st.builds(Timings, end_ms=times),
             "usage": st.none() | st.builds(Usage, completion_tokens=st.none() | st.integers(0, 4)),
             "from_cache": st.sampled_from((False, False, True)),
+            "answer_attempts": st.lists(st.builds(Attempt, status=st.just("ok")), max_size=2).map(tuple),
+            "evidence_attempts": st.lists(st.builds(Attempt, status=st.just("ok")), max_size=2).map(tuple),
         }
     ),
     max_size=10,
@@ -53,7 +56,11 @@ runs = st.lists(
 
 
 def answer(read: Callable[[EvalRecord], float | None]) -> Callable[[EvalRecord], float | None]:
-    return lambda record: None if record.from_cache or record.answer_status != "ok" else read(record)
+    def told(record: EvalRecord) -> float | None:
+        again = len(record.answer_attempts) > 1
+        return None if record.from_cache or again or record.answer_status != "ok" else read(record)
+
+    return told
 
 
 def timings(record: EvalRecord) -> Timings:
@@ -79,6 +86,8 @@ def tpot(record: EvalRecord) -> float | None:
 
 def evidence(record: EvalRecord) -> float | None:
     if record.from_cache or record.evidence_status != "ok" or record.evidence_timings is None:
+        return None
+    if len(record.evidence_attempts) > 1:
         return None
     return record.evidence_timings.end_ms
 
@@ -264,3 +273,55 @@ def test_published_measurements(shared: Path, provider: str) -> None:
             assert beside[0] - 1e-9 <= published <= beside[1] + 1e-9
             ours_there = getattr(found, f"p{percent}")
             assert ours_there in beside or (ours_there is None and percent == 99 and len(values) < 100)
+
+
+DUE = datetime(2026, 11, 30, tzinfo=UTC)
+
+
+def due(total_ms: float, queue_ms: float, **given: Any) -> EvalRecord:
+    """A case that was due, and waited for its turn."""
+    told = {"scheduled_at": DUE, "ttft_ms": total_ms / 2, "total_ms": total_ms, **given}
+    return EvalRecord(sample_id="1", answer_timings=Timings(queue_ms=queue_ms, connect_ms=1), **told)
+
+
+def found(records: list[EvalRecord]) -> dict[str, latency.Latency]:
+    rows = [record.model_copy(update={"sample_id": str(n)}) for n, record in enumerate(records)]
+    return {row.name: row for row in latency.quantiles(rows)}
+
+
+def test_a_stall_shows_from_the_schedule_and_hides_from_sending() -> None:
+    """50 a second, one at a time, 10 ms each; one stalls 2 s, so the 100 after it start late."""
+    stalled = [due(10, 2000 - 20 * n) for n in range(100)]
+    rows = found([due(10, 0)] * 100 + [due(2000, 0)] + stalled)
+    assert rows["total_ms"].p99 == 10
+    assert rows["total_ms"].max == 2000
+    assert rows["total_from_schedule_ms"].p99 == pytest.approx(2011 - 20 * 1)
+    assert rows["ttft_from_schedule_ms"].n_counted == 201
+
+
+def test_without_a_schedule_there_is_no_latency_from_it() -> None:
+    assert not {name for name in found([due(10, 5, scheduled_at=None)]) if "schedule" in name}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"answer_attempts": (Attempt(status="error"), Attempt(status="ok"))},
+        {"from_cache": True},
+        {"answer_status": "error"},
+        {"total_ms": None, "ttft_ms": None},
+        {"dialog": (Turn(), Turn())},
+    ],
+    ids=["asked again", "cached", "failed", "not told", "a dialog"],
+)
+def test_what_has_no_latency_has_none_from_the_schedule(given: dict[str, Any]) -> None:
+    row = found([due(10, 5), due(10, 5).model_copy(update=given)])["total_from_schedule_ms"]
+    assert (row.n_total, row.n_counted, row.n_missing) == (2, 1, 1)
+    assert row.mean == 16
+
+
+def test_an_answer_cut_off_counts_from_the_schedule_as_at_least_that() -> None:
+    cut = due(10, 500, answer_status="error", answer_error=ChannelError(kind="deadline.total"), ttft_ms=None)
+    cut = cut.model_copy(update={"answer_timings": Timings(queue_ms=500, end_ms=3000)})
+    row = found([due(10, 5), cut])["total_from_schedule_ms"]
+    assert (row.n_counted, row.n_censored, row.max, row.censored_at) == (1, 1, 3500, 3500)

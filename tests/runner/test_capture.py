@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -181,6 +182,22 @@ def test_whatever_the_network_did_comes_again_byte_for_byte(
     assert same(tmp_path, bound, "third").manifest.settings["replay_of"] == "r"
 
 
+def test_a_schedule_and_doubts_of_the_client_come_again(tmp_path: Path, loopback: Any) -> None:
+    """A blocked loop flags what it made late; nothing blocks while that is replayed."""
+
+    class Blocking(Script):
+        async def late(self, peer: Any, turn: int) -> None:
+            await self.fine(peer, turn)
+            time.sleep(0.3)  # noqa: ASYNC251 - the block
+
+    cases = [Case(sample_id=str(n), query="late" if n == 1 else "fine") for n in range(6)]
+    _, bound = captured(tmp_path, loopback, cases, Blocking(loopback), rate=20.0)
+    records = read(tmp_path / "r.jsonl", EvalRecord).items
+    assert all(record.scheduled_at for record in records)
+    assert any("client_saturated" in record.flags for record in records)
+    same(tmp_path, bound)
+
+
 def test_nobody_is_asked(tmp_path: Path, loopback: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     _, bound = captured(tmp_path, loopback, [Case(sample_id="a", query="fine")])
 
@@ -204,7 +221,7 @@ def test_no_secret_is_in_the_capture_and_what_came_in_pieces_is_withheld(
     assert (done.replayed, done.identical, done.withheld) == (3, 3, 1)
     answers = {record.sample_id: record for record in read(tmp_path / "again.jsonl", EvalRecord).items}
     assert answers["echo"].response == "your key is ***, keep it"
-    assert answers["cut_echo"].flags == ("secret_in_answer",)
+    assert "secret_in_answer" in answers["cut_echo"].flags
 
 
 def test_a_lookup_that_gave_up_gives_up_again(tmp_path: Path, loopback: Any) -> None:

@@ -47,6 +47,7 @@ _TYPES: dict[str, Any] = {
 def target(name: str, spec: TargetSpec) -> Callable[..., AbstractAsyncContextManager[Ask]]:
     """The target of that description: called with its parameters, an async context manager that yields `Ask`.
 
+    It has nothing to share but the service behind it, so several processes may open it (`apart`).
     Opening it raises UsageError where a parameter or a key does not hold.
     """
 
@@ -78,6 +79,7 @@ def target(name: str, spec: TargetSpec) -> Callable[..., AbstractAsyncContextMan
     vars(opened).update(
         __signature__=inspect.Signature(list(parameters.values())),
         settle=settle,
+        apart=True,
         over_http=True,
         description_sha256=_sha256(spec),
     )
