@@ -27,6 +27,7 @@ _OTHER_ENCODINGS = {
 _JSON_NAMES = {"list": "array", "str": "string", "bool": "boolean", "NoneType": "null"}
 # A string that nothing ends runs to the end of the text, so that no character is looked at twice.
 _NO_BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[^][{}"]+', re.DOTALL)
+_SURELY_SMALL = len(str(MAX_INT))
 _SHOWN = 80
 
 
@@ -110,6 +111,8 @@ def _no_constant(name: str) -> None:
 
 
 def _int(digits: str) -> int:
+    if len(digits) < _SURELY_SMALL:
+        return int(digits)
     if len(digits.lstrip("-")) > len(str(MAX_INT)) or abs(int(digits)) >= MAX_INT:
         raise Refusal(f"the integer {digits[:24]}", "an integer below 2^53, or a string")
     return int(digits)

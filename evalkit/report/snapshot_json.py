@@ -27,6 +27,8 @@ FORMAT = "evalkit-baseline/1"
 _HEAD = ("run_id", "complete", "eval_set_sha256", "planned", "target")
 _WHOLE = 2**53
 
+_SCORES = {int, float, NoneType}
+
 
 def to_json(snap: Snapshot) -> bytes:
     """The snapshot as UTF-8 JSON, one sample a line: the same snapshot gives the same bytes."""
@@ -107,7 +109,6 @@ def _read(found: dict[str, Any]) -> Snapshot:
 def _table(rows: list[list[float | None]], width: int) -> NDArray[np.float64]:
     """The scores as (samples, metrics), null as NaN; TypeError for what is no score."""
     for row in rows:
-        odd = [score for score in row if type(score) not in (int, float, NoneType)]
-        if odd or len(row) != width:
+        if len(row) != width or not set(map(type, row)) <= _SCORES:
             raise TypeError(f"the scores {row!r}, wanted {width} numbers or nulls")
     return np.array(rows, dtype=np.float64).reshape(len(rows), width)
