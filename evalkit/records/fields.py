@@ -79,10 +79,10 @@ GIVEN = (
     "answer_attempts",
     "evidence_attempts",
 )
-"""The fields of which it is a column how many items they have: -1 where they are null, 1 where they are no list."""
+"""The fields of which it is a column whether they hold something: 1, or 0 where they are empty, -1 where null."""
 
 SIZED = ("answer_attempts", "evidence_attempts")
-"""Those of GIVEN whose number of items is known; of the others only whether there is something."""
+"""Those of GIVEN whose column is the number of their items."""
 
 
 def size_column(field: str) -> str:
@@ -111,11 +111,15 @@ def value_of(row: EvalRecord, column: str) -> Any:
 
 def _values(rows: Sequence[EvalRecord], column: str) -> list[Any]:
     if column.endswith("#"):
-        return [_size(getattr(row, column[:-1])) for row in rows]
+        field = column.removesuffix("#")
+        return [_size(getattr(row, field), most=None if field in SIZED else 1) for row in rows]
     field, _, part = column.partition(".")
     found = [getattr(row, field) for row in rows]
     return [None if one is None else getattr(one, part) for one in found] if part else found
 
 
-def _size(value: Any) -> int:
-    return len(value) if isinstance(value, tuple | dict) else -1 if value is None else 1
+def _size(value: Any, *, most: int | None) -> int:
+    if value is None:
+        return -1
+    size = len(value) if isinstance(value, tuple | dict) else 1
+    return size if most is None else min(size, most)

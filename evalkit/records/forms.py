@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from evalkit.contracts import EvalRecord
 from evalkit.reading import decode
 from evalkit.records.fields import COLUMNS, GIVEN, PARTS, SIZED, size_column
-from evalkit.records.patterns import ANY, NULL, branches, fields_by_key, key_pattern, pattern
+from evalkit.records.patterns import ANY, NULL, Times, branches, fields_by_key, key_pattern, pattern
 
 __all__ = ["Form", "Forms", "Known"]
 
@@ -80,10 +80,12 @@ class _Slot:
             return _Expression(NULL) if self._default in (None, (), {}) else None
         if self.name in PARTS and isinstance(value, dict):
             return _parted(self.name, self._kind, value, self._style)
-        if self.name in SIZED and isinstance(value, list) and value:
-            item = pattern(self._kind, value, comma=comma, colon=colon) if len(value) == 1 else None
-            return _Expression(item) if item else None
-        source = pattern(self._kind, value, comma=comma, colon=colon)
+        if self.name in GIVEN and value in ([], {}):
+            return _Expression(re.escape(json.dumps(value)))
+        if self.name in SIZED and len(value) > 1:
+            return None
+        times: Times = "one" if self.name in SIZED else "some" if self.name in GIVEN else "any"
+        source = pattern(self._kind, value, comma=comma, colon=colon, times=times)
         return _Expression(source) if source else None
 
     def takes(self, value: Any) -> bool:
@@ -114,8 +116,9 @@ class _Slot:
         empty = [shape.source for shape in self._shapes if shape.source in _NOTHING]
         full = [shape.source for shape in self._shapes if shape.source not in _NOTHING]
         columns = tuple(column for shape in self._shapes for column in shape.columns)
-        if self.name in GIVEN and full and empty:
-            return _Expression(f"(?:({_either(empty)})|{_either(full)})", (size_column(self.name),))
+        if self.name in GIVEN and empty and len(self._shapes) > 1:
+            known = "|".join([f"({_either(empty)})", *full])
+            return _Expression(f"(?:{known})", (size_column(self.name),))
         if self.name in wanted and full:
             return _Expression(f"({_either([*empty, *full])})", (self.name,))
         return _Expression(f"(?:{_either([*empty, *full])})", columns)
@@ -148,24 +151,27 @@ def _parted(field: str, kind: Any, value: Mapping[str, Any], style: tuple[str, s
 class Form:
     """One way to write a record: its keys in order, and every kind of value that each was seen with."""
 
-    def __init__(self, value: Mapping[str, Any], record: EvalRecord, style: tuple[str, str]) -> None:
-        """The form of a line; it matches nothing before it is taught."""
+    def __init__(self, keys: Iterable[str], style: tuple[str, str]) -> None:
+        """The form of lines with these keys in this order."""
         self._style = style
-        self._slots = [_Slot(key, style) for key in value]
-        self.sample = record
-        """A record of the form: what no key speaks of is in all of them as in this one."""
+        self._slots = [_Slot(key, style) for key in keys]
+        self._sample: EvalRecord | None = None
 
-    def teach(self, value: Mapping[str, Any]) -> bool:
-        """Take in the values of a line with these keys; false where they do not go together with the others."""
-        return all(slot.takes(item) for slot, item in zip(self._slots, value.values(), strict=True))
+    def teach(self, value: Mapping[str, Any], record: EvalRecord) -> None:
+        """Take in a line with these keys, whose record that is, unless its values cannot be said."""
+        taken = [slot.takes(item) for slot, item in zip(self._slots, value.values(), strict=True)]
+        if self._sample is None and all(taken):
+            self._sample = record  # what has no group is in all lines as in this one
 
-    def compiled(self, wanted: Mapping[str, Any]) -> Known:
-        """The form as it is known by now, with groups for the columns that are wanted."""
+    def compiled(self, wanted: Mapping[str, Any]) -> Known | None:
+        """The form as it is known by now, with groups for the columns that are wanted; None before it took a line."""
+        if self._sample is None:
+            return None
         comma, colon = self._style
         parts = [(slot.key, slot.expression(wanted)) for slot in self._slots]
         source = comma.join(key_pattern(key, colon) + expression.source for key, expression in parts)
         columns = tuple(column for _, expression in parts for column in expression.columns)
-        return Known(re.compile(r"^\{" + source + r"\}\n", re.MULTILINE), columns, comma, self.sample)
+        return Known(re.compile(r"^\{" + source + r"\}\n", re.MULTILINE), columns, comma, self._sample)
 
 
 class Forms:
@@ -186,10 +192,11 @@ class Forms:
             if style is None or not _is_plain(value):
                 continue
             if key not in self._forms and len(self._forms) < _MOST_FORMS:
-                self._forms[key] = Form(value, record, style)
+                self._forms[key] = Form(value, style)
             if key in self._forms:
-                self._forms[key].teach(value)
-        self.known = [form.compiled(self._wanted) for form in self._forms.values()]
+                self._forms[key].teach(value, record)
+        compiled = [form.compiled(self._wanted) for form in self._forms.values()]
+        self.known = [form for form in compiled if form is not None]
 
     def prefer(self, place: int) -> None:
         """Let the form at that place be the first."""

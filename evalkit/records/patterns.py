@@ -14,12 +14,12 @@ import typing
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import AliasChoices, BaseModel
 from pydantic.fields import FieldInfo
 
-__all__ = ["ANY", "NULL", "Part", "branches", "fields_by_key", "key_pattern", "pattern"]
+__all__ = ["ANY", "NULL", "Part", "Times", "branches", "fields_by_key", "key_pattern", "pattern"]
 
 NULL = "null"
 _DIGITS = "(?!0[0-9])[0-9]{1,15}+"  # below 2^53 whatever the digits are
@@ -34,13 +34,17 @@ ANY = object()
 """The type of a value of which nothing is asked."""
 
 
-def pattern(kind: Any, value: Any, *, comma: str, colon: str) -> str | None:
+Times: TypeAlias = Literal["any", "some", "one"]
+"""How many items a list has; `some` and `one` say of other values that they are not null."""
+
+
+def pattern(kind: Any, value: Any, *, comma: str, colon: str, times: Times = "any") -> str | None:
     """What such values look like, from their type and one of them; None where the type says too little.
 
     `comma` and `colon` are written as in the line, spaces included. Numbers, texts and lists of them are as
     free as the type is; objects have the keys of `value`, in its order.
     """
-    return _Writer(comma, colon).pattern(kind, value)
+    return _Writer(comma, colon).pattern(kind, value, times)
 
 
 def key_pattern(key: str, colon: str) -> str:
@@ -87,25 +91,25 @@ class _Writer:
     def __init__(self, comma: str, colon: str) -> None:
         self.comma, self.colon = comma, colon
 
-    def pattern(self, kind: Any, value: Any) -> str | None:
-        scalar = _scalar(kind)
+    def pattern(self, kind: Any, value: Any, times: Times = "any") -> str | None:
+        scalar = _scalar(kind) if times == "any" else _values(kind, or_null=False)
         if scalar is not None and (value is not None or _is_nullable(kind)):
             return scalar
         if value is None:
             return NULL
         for branch in branches(kind):
-            found = self._composed(branch, value)
+            found = self._composed(branch, value, times)
             if found is not None:
                 return found
         return None
 
-    def _composed(self, kind: Any, value: Any) -> str | None:
+    def _composed(self, kind: Any, value: Any, times: Times) -> str | None:
         kind, _ = _bare(kind)
         origin = typing.get_origin(kind)
         if _is_any(kind):
             return self._free(value)
         if origin is tuple and isinstance(value, list):
-            return self.items(typing.get_args(kind)[0], value)
+            return self.items(typing.get_args(kind)[0], value, times)
         if origin is dict and isinstance(value, dict):
             item = typing.get_args(kind)[1]
             return self.members(dict.fromkeys(value, item), value)
@@ -115,8 +119,8 @@ class _Writer:
             return self.members(kinds, value)
         return None
 
-    def items(self, kind: Any, values: Sequence[Any]) -> str | None:
-        """A list: of any length where its items are plain, else of items that look like these."""
+    def items(self, kind: Any, values: Sequence[Any], times: Times = "any") -> str | None:
+        """A list: of any length, or as `times` says, where its items are plain, else of items that look like these."""
         item = _scalar(kind)
         if item is None:
             found = dict.fromkeys(self.pattern(kind, value) for value in values)
@@ -125,7 +129,8 @@ class _Writer:
             if not found:
                 return r"\[\]"
             item = "(?:" + "|".join(str(one) for one in found) + ")"
-        return rf"\[(?:{item}(?:{self.comma}{item})*+)?\]"
+        some = f"{item}(?:{self.comma}{item})*+"
+        return {"any": rf"\[(?:{some})?\]", "some": rf"\[{some}\]", "one": rf"\[{item}\]"}[times]
 
     def members(self, kinds: Mapping[str, Any], value: Mapping[str, Any]) -> str | None:
         """An object with these keys in this order."""
@@ -190,14 +195,14 @@ def _scalar(kind: Any) -> str | None:
 _scalars: dict[int, tuple[Any, str | None]] = {}
 
 
-def _values(kind: Any) -> str | None:
+def _values(kind: Any, *, or_null: bool = True) -> str | None:
     if _is_any(kind) or _is_any(_bare(kind)[0]):
         return None
     asks = _bare(kind)[1]
     found = [_plain(branch, asks) for branch in branches(kind)]
     if None in found:
         return None
-    choices = ([NULL] if _is_nullable(kind) else []) + [str(one) for one in found]
+    choices = ([NULL] if or_null and _is_nullable(kind) else []) + [str(one) for one in found]
     return choices[0] if len(choices) == 1 else "(?:" + "|".join(choices) + ")"
 
 

@@ -86,9 +86,9 @@ def in_columns(path: Path, *, learn_after: int = 0) -> tuple[Any, Reading[EvalRe
     return pa.concat_tables(parts).combine_chunks(), reading
 
 
-def assert_same(path: Path) -> None:
+def assert_same(path: Path, *, learn_after: int = 0) -> None:
     """The columns by forms, and what became of the other lines, are those of the models alone."""
-    found, reading = in_columns(path)
+    found, reading = in_columns(path, learn_after=learn_after)
     exact = read(path, EvalRecord, torn_tail=True, rejecting=True)
     wanted = of_rows([asked(record, record.model_fields_set) for record in exact.items]).combine_chunks()
     for name in COLUMNS:
@@ -148,6 +148,44 @@ def test_mutations_of_lines_that_forms_know_are_judged_by_the_models(tmp_path: P
     path = tmp_path / "run.jsonl"
     path.write_bytes(b"".join([*taught, *mutations(taught[5], 1_500), b"\n", *taught]))
     assert_same(path)
+
+
+ATTEMPTS = [
+    [],
+    [{"status": "ok", "total_ms": 1.5, "error": None}],
+    [{"status": "error"}, {"status": "ok"}],
+    None,
+]
+TOOLS = [None, [], [{"name": "a", "arguments": {}}], [{"name": "a", "arguments": {"b": 1}}, {"name": "c"}]]
+SIZES: dict[str, list[Any]] = {
+    "answer_attempts": ATTEMPTS,
+    "evidence_attempts": ATTEMPTS,
+    "expected_tools": TOOLS,
+    "tool_calls": TOOLS,
+    "required_slots": [[], [{"name": "phone"}], None],
+    "rules": [[], [{"type": "safety"}], [{"type": "safety"}, {"type": "safety", "weight": 2}]],
+    "expectation": [None, {"behavior": "x"}, {"keywords": ["a"]}],
+    "expected_turns": [None, 1, 2],
+    "asked_at": [None, "2026-08-26T10:00:00Z", "2026-02-28T10:00:00+08:00"],
+    "rule_pass_threshold": [None, 0.5, 1],
+    "retrieved_chunk_ids": [None, [], ["a"], ["a", "b"]],
+    "judgements": [{}, {"x": {"status": "ok", "score": 1}}, None],
+    "dialog": [[], [{"sent_message": "a"}], [{"sent_message": "a"}, {"sent_message": "b"}]],
+}
+
+
+@pytest.mark.parametrize("taught", range(4))
+@pytest.mark.parametrize("field", SIZES)
+def test_what_is_empty_is_told_from_what_is_not(tmp_path: Path, field: str, taught: int) -> None:
+    """Taught by one kind of value alone, a form says nothing wrong of the others."""
+    values = SIZES[field]
+    first = {"sample_id": "a", field: values[taught % len(values)]}
+    rows = [{**first, "sample_id": f"a{number}"} for number in range(40)]
+    rows += [{"sample_id": f"b{number}", field: value} for number, value in enumerate(values * 3)]
+    path = tmp_path / "run.jsonl"
+    for style in ((", ", ": "), (",", ":")):
+        path.write_bytes(written(rows, style))
+        assert_same(path, learn_after=600)
 
 
 def test_forms_take_most_lines_of_a_run(tmp_path: Path) -> None:
