@@ -30,13 +30,11 @@ def baseline() -> None:
     "--dir",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
-    default=Path("eval_sets") / "baselines",
-    show_default=True,
-    help="Where baselines live.",
+    help="Where baselines live; `baselines` beside the run's eval set, where `evalkit eval` looks, without it.",
 )
 @runs_dir_option
 @as_json
-def accept(*, run: str, name: str | None, folder: Path, runs_dir: Path, as_json: bool) -> None:
+def accept(*, run: str, name: str | None, folder: Path | None, runs_dir: Path, as_json: bool) -> None:
     """Make RUN the baseline of that name; commit the file that is printed.
 
     \b
@@ -44,13 +42,12 @@ def accept(*, run: str, name: str | None, folder: Path, runs_dir: Path, as_json:
     evalkit baseline accept latest --name shop
     """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
-    from evalkit.reading import stem  # noqa: PLC0415
     from evalkit.report import baseline as baselines  # noqa: PLC0415
 
     after, _ = sides(run, None, runs_dir)
     manifest = runs.manifest(runs.find(run, runs_dir))
-    own = stem(Path(manifest.eval_set)) if manifest else "default"
-    path = baselines.accept(after, name or own, folder=folder)
+    beside = baselines.beside(Path(manifest.eval_set)) if manifest else baselines.FOLDER / "default.json"
+    path = baselines.accept(after, name or beside.stem, folder=folder or beside.parent)
     if as_json:
         say({"baseline": str(path), "run_id": after.run_id, "samples": len(after.samples)})
     else:

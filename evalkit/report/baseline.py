@@ -17,9 +17,11 @@ from evalkit.report.snapshot import Snapshot, snapshot
 from evalkit.report.snapshot_json import from_json, to_json
 from evalkit.writing import replace
 
-__all__ = ["accept", "beside", "load", "previous", "resolve"]
+__all__ = ["FOLDER", "accept", "beside", "load", "previous", "resolve"]
 
 FOLDER = Path("eval_sets") / "baselines"
+"""Where baselines live whose eval set is not known."""
+
 _END = ".json"
 
 
@@ -73,8 +75,10 @@ def resolve(name: str, *, run: Path, runs_dir: Path, folder: Path = FOLDER) -> P
         return previous(run, runs_dir)
     if Path(name).is_file():
         return Path(name)
-    accepted = folder / f"{name}{_END}"
-    return accepted if accepted.is_file() else runs.find(name, runs_dir)
+    this = runs.manifest(run)
+    own = [beside(Path(this.eval_set)).parent] if this else []
+    accepted = (place / f"{name}{_END}" for place in (*own, folder))
+    return next((path for path in accepted if path.is_file()), None) or runs.find(name, runs_dir)
 
 
 def previous(run: Path, runs_dir: Path) -> Path | None:

@@ -87,6 +87,8 @@ def _of_one(
     """The directions of one right label, which stands in these rows."""
     wrong = [row for row in rows if columns[METRIC][row] == 0]
     for predicted, way in _grouped(columns["intent_pred"], wrong).items():
+        if predicted == gold:  # somebody set the right label wrong by hand: that leads nowhere
+            continue
         keys = map(sample_key, columns["sample_id"][way], columns["repeat"][way])
         yield ErrorDirection(
             gold=gold,
