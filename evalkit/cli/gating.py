@@ -67,7 +67,7 @@ def diff(  # noqa: PLR0913 - one parameter an option
     \b
     evalkit diff latest nightly
     evalkit diff eval_sets/baselines/shop.json latest --metric intent_top1 --by intent_l2
-    evalkit diff latest nightly --by difficulty --by tags --cluster dialog_id
+    evalkit diff latest nightly --by difficulty --by tags --cluster reference_doc_ids
     """
     from evalkit.report.compare import DIMENSIONS, compare  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report.verdict_json import comparison_json  # noqa: PLC0415

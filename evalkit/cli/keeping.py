@@ -111,17 +111,21 @@ def replay(
     evalkit replay nightly --run-id nightly-again
     """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.errors import Incomplete  # noqa: PLC0415
     from evalkit.runner.replaying import replay as replayed  # noqa: PLC0415
 
     path = runs.find(run, runs_dir)
     done = replayed(path, _target_of(path), run_id=run_id)
     if as_json:
         say({**done._asdict(), "manifest": done.manifest.model_dump(mode="json")})
-        return
-    click.echo(
-        f"run {done.manifest.run_id}: {done.replayed} replayed, {done.identical} identical, "
-        f"{done.withheld} withheld, {done.unreadable} bytes unreadable"
-    )
+    else:
+        click.echo(
+            f"run {done.manifest.run_id}: {done.replayed} replayed, {done.identical} identical, "
+            f"{done.withheld} withheld, {done.unreadable} bytes unreadable"
+        )
+    if done.unreadable:
+        told = f"found {done.manifest.recorded} of {done.manifest.planned} samples in its capture"
+        raise Incomplete(f"run {done.manifest.run_id}: {told}, wanted all; the others cannot be replayed.")
 
 
 def _target_of(path: Path) -> Callable[..., Any]:

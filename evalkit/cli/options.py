@@ -68,7 +68,7 @@ by_option = click.option(
 cluster_option = click.option(
     "--cluster",
     metavar="FIELD",
-    help="Draw cases that share this field (dialog_id, reference_doc_ids, …) together in intervals and tests; "
+    help="Draw cases that share this field (reference_doc_ids, or one of your own such as dialog_id) together in intervals and tests; "
     "without it each case, with its repeats.",
 )
 
@@ -225,9 +225,12 @@ def _is_secret(name: str) -> bool:
 
 
 def _value(text: str) -> Any:
+    """The JSON that the text is, as strictly as a file's; else the text."""
+    from evalkit.reading.decoding import Refusal, json_value  # noqa: PLC0415 - heavy imports wait for the command
+
     try:
-        return json.loads(text)
-    except json.JSONDecodeError:
+        return json_value(text.encode("utf-8", "surrogatepass"))
+    except Refusal:
         return text
 
 

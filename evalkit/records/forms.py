@@ -51,13 +51,16 @@ class Known:
 
     def has_odd(self, rows: Sequence[Sequence[str]]) -> bool:
         """Whether one of the rows has predictions but not the first: the models fill it in."""
-        if "intent_pred_all" not in self.columns:
-            return False
-        several = self.columns.index("intent_pred_all")
-        if "intent_pred" not in self.columns:
-            return any(row[several] not in _NO_ITEMS for row in rows)
-        first = self.columns.index("intent_pred")
-        return any(row[first] in _NO_TEXT and row[several] not in _NO_ITEMS for row in rows)
+        first, several = (
+            [row[self.columns.index(name)] for row in rows] if name in self.columns else None
+            for name in ("intent_pred", "intent_pred_all")
+        )
+        filled = [any(self.sample.intent_pred_all)] * len(rows)
+        if several is not None:
+            filled = [items not in _NO_ITEMS for items in several]
+        if first is None:
+            return several is not None and any(filled)
+        return any(text in _NO_TEXT and there for text, there in zip(first, filled, strict=True))
 
 
 class _Slot:
@@ -81,7 +84,8 @@ class _Slot:
         if self.name in PARTS and isinstance(value, dict):
             return _parted(self.name, self._kind, value, self._style)
         if self.name in GIVEN and value in ([], {}):
-            return _Expression(re.escape(json.dumps(value)))
+            is_something = value == {} and self._default is None  # a model, all of it left out
+            return None if is_something else _Expression(re.escape(json.dumps(value)))
         if self.name in SIZED and len(value) > 1:
             return None
         times: Times = "one" if self.name in SIZED else "some" if self.name in GIVEN else "any"

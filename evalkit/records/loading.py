@@ -75,11 +75,9 @@ def _read(file: HeldFile, intake: Intake) -> Sealed:
     """The columns of a file, from its lines; kept beside it where every line is good."""
     before, reading = file.state(), Reading[EvalRecord](most=BadData.shown)
     parts = list(batches(file.path, reading, rejecting=intake.reject))
-    table, places = (
-        pa.concat_tables([part.columns for part in parts]),
-        Places.joined([part.places for part in parts]),
-    )
-    intake.settle(file.path, reading, ok=len(table))
+    intake.settle(file.path, reading, ok=sum(len(part.columns) for part in parts))
+    table = pa.concat_tables([part.columns for part in parts])
+    places = Places.joined([part.places for part in parts])
     answered = np.asarray(table["answer_status"]) == "ok"
     kept = np.array(_newest(keys_of(Columns(table)), answered.tolist()), dtype=np.int64)
     superseded = len(table) - len(kept)

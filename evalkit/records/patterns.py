@@ -23,7 +23,7 @@ __all__ = ["ANY", "NULL", "Part", "Times", "branches", "fields_by_key", "key_pat
 
 NULL = "null"
 _DIGITS = "(?!0[0-9])[0-9]{1,15}+"  # below 2^53 whatever the digits are
-_FRACTION = r"\.?+[0-9]{0,17}+(?<!\.)"
+_FRACTION = r"(?:\.[0-9]{1,17}+)?+"
 _NUMBER = f"-?+{_DIGITS}{_FRACTION}"
 _DAY = "(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
 _MOMENT = (

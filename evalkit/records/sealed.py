@@ -25,11 +25,11 @@ from evalkit.writing import replace
 
 __all__ = ["Sealed", "columns_path", "seal", "sealed"]
 
-_LAYOUT = [1, evalkit.__version__, [f"{name} {kind}" for name, kind in COLUMNS.items()]]
+_LAYOUT = [3, evalkit.__version__, [f"{name} {kind}" for name, kind in COLUMNS.items()]]
 """What another version of this package would read or write differently."""
 
 _HEAD = 1 << 16
-_DAMAGE = (OSError, ValueError, KeyError, TypeError, pa.ArrowException)
+_DAMAGE = (OSError, ValueError, KeyError, TypeError, RecursionError, pa.ArrowException)
 
 
 class Sealed(NamedTuple):

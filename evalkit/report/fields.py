@@ -30,4 +30,4 @@ def refuse_unknown(records: Sequence[Case], fields: Sequence[str]) -> None:
     known.update(name for record in records for name in record.model_extra or ())
     for part in parts:
         if part not in known:
-            raise UnknownName("field to slice by", part, known)
+            raise UnknownName("field", part, known)

@@ -29,6 +29,8 @@ def _state(digest: Digest) -> Iterator[str]:
     elif manifest.state != "complete":
         n = len(digest.run.records)
         yield f"The run is not complete: {n} of {manifest.planned} samples are there."
+    if digest.cluster:
+        yield f"Cases that share {digest.cluster} are drawn together in intervals."
     if manifest and manifest.client_saturated:
         p99 = manifest.client_delays.p99_ms if manifest.client_delays else None
         yield (
@@ -46,12 +48,12 @@ def _undecided(digest: Digest) -> Iterator[str]:
     """Between which numbers the rates of tasks are, where some are undecided."""
     found = {figure.metric: figure for figure in digest.overall}
     bounded = [
-        f"{name} {worst.value} to {best.value} ({worst.n_counted - found[name].n_counted} of {worst.n_counted})"
+        f"{name} is {worst.value} to {best.value} ({worst.n_counted - found[name].n_counted} of {worst.n_counted} undecided)"
         for name in _BOUNDED
         if (worst := found.get(f"{name}_worst")) and (best := found.get(f"{name}_best"))
     ]
     if bounded:
-        yield f"Tasks are undecided; over all of them: {', '.join(bounded)}."
+        yield f"Some tasks are undecided; with all of them bad, or good: {', '.join(bounded)}."
 
 
 def _file(run: Run) -> Iterator[str]:

@@ -67,7 +67,7 @@ def _outcome(found: Outcome) -> Iterator[Row]:
     if found.success_most is None:
         return
     least, most = found.success_least, found.success_most
-    open_end = f"{least} in any case" if least == most else f"{least} to {most}"
+    open_end = f"{least} whatever is unknown" if least == most else f"{least} to {most}"
     yield "success", found.success_level or f"undecided: {open_end}"
     yield "intent", {True: "understood", False: "mistaken", None: "unknown"}[found.intent_passed]
     yield "completion", "unknown" if found.completion is None else f"{found.completion:.3g}"

@@ -192,7 +192,7 @@ def _cut(text: str) -> str:
 
 def _rest(items: Sequence[object], shown: int) -> Iterator[RenderableType]:
     if len(items) > shown:
-        yield _line(f"and {len(items) - shown} more; `evalkit gate --json` and `diff` have them all", "dim")
+        yield _line(f"and {len(items) - shown} more; `--json` has them all", "dim")
 
 
 def _line(text: str, style: str = "") -> Text:

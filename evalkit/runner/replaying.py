@@ -59,16 +59,23 @@ def replay(records: Path, target: AnyTarget, *, run_id: str | None = None) -> Re
     known = {line.raw for line in lines(records)} if records.exists() else set()
     new = runs.files(run_id or runs.new_id(), records.parent)
     with asyncio.Runner(loop_factory=_Loop) as runner:
-        return runner.run(_replayed(entries, target, manifest, new, known))._replace(unreadable=lost)
+        return runner.run(_replayed(entries, target, manifest, new, known, lost=lost))
 
 
 async def _replayed(
-    entries: Sequence[Entry], target: AnyTarget, before: Manifest, files: runs.RunFiles, known: set[bytes]
+    entries: Sequence[Entry],
+    target: AnyTarget,
+    before: Manifest,
+    files: runs.RunFiles,
+    known: set[bytes],
+    *,
+    lost: int,
 ) -> Replayed:
     kept = [entry for entry in entries if entry.case is not None and not entry.withheld]
     samples = [_sample(entry) for entry in kept]
     run_id = files.records.name.removesuffix(".jsonl")
-    ledger = Ledger.new(files, _promised(before, run_id, len({sample.key for sample in samples})))
+    planned = before.planned if lost else len({sample.key for sample in samples})  # what is lost is missing
+    ledger = Ledger.new(files, _promised(before, run_id, planned))
     ledger.left(samples, retry_errors=False)
     identical = 0
     with ledger.opened():
@@ -79,7 +86,7 @@ async def _replayed(
                     ledger.add(*_written(entry, sample, seen, run_id))
                     identical += _written(entry, sample, seen, before.run_id)[1][:-1] in known
     withheld = sum(entry.withheld for entry in entries)
-    return Replayed(ledger.manifest, len(kept), identical, withheld, 0)
+    return Replayed(ledger.manifest, len(kept), identical, withheld, lost)
 
 
 def _written(entry: Entry, sample: Sample, seen: Observation, run_id: str) -> tuple[EvalRecord, bytes]:

@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from evalkit import runs
 from evalkit.contracts import EvalRecord, Manifest
-from evalkit.errors import BadData, Fault, NoInput
+from evalkit.errors import BadData, Fault, NoInput, UsageError
 from evalkit.reading import Line, parse
 from evalkit.reading.decoding import MAX_LINE_BYTES
+from evalkit.reading.sources import kind_of
 from evalkit.runner.ledger import Ended, settle
 
 __all__ = ["Reject", "Span", "Verified", "opened_bytes", "record_in", "spans", "verify"]
@@ -130,7 +131,13 @@ def _kind(what: EvalRecord | Reject | None, span: Span) -> str:
 
 @contextlib.contextmanager
 def opened_bytes(path: Path) -> Iterator[mmap.mmap | bytes]:
-    """The bytes of a file without reading them all into memory; NoInput where it cannot be read."""
+    """The bytes of a file without reading them all into memory.
+
+    NoInput where it cannot be read, UsageError where it is compressed or a table: its lines stand nowhere in it.
+    """
+    kind = kind_of(path)
+    if kind != "lines":
+        raise UsageError(f"{path}: found {kind}, wanted lines of JSON as they are; unpack it first.")
     try:
         with path.open("rb") as file:
             if not file.seek(0, 2):

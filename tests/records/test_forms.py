@@ -170,6 +170,12 @@ SIZES: dict[str, list[Any]] = {
     "rule_pass_threshold": [None, 0.5, 1],
     "retrieved_chunk_ids": [None, [], ["a"], ["a", "b"]],
     "judgements": [{}, {"x": {"status": "ok", "score": 1}}, None],
+    "expectation ": [None, {}, "a sentence", {"behavior": "x"}],
+    "answer_status": ["ok", "error", None],
+    "rule_logic": ["all", None, "any"],
+    "ttft_ms": [1.5, 2, 12345678901234567890, 9007199254740993, 1e22, None],
+    "own": [1, 1764489600123456789, 2**53, 0.5, None],
+    "intent_pred_all": [["a"], [None, "a"], [], None],
     "dialog": [[], [{"sent_message": "a"}], [{"sent_message": "a"}, {"sent_message": "b"}]],
 }
 
@@ -178,10 +184,11 @@ SIZES: dict[str, list[Any]] = {
 @pytest.mark.parametrize("field", SIZES)
 def test_what_is_empty_is_told_from_what_is_not(tmp_path: Path, field: str, taught: int) -> None:
     """Taught by one kind of value alone, a form says nothing wrong of the others."""
-    values = SIZES[field]
-    first = {"sample_id": "a", field: values[taught % len(values)]}
+    values, field = SIZES[field], field.strip()
+    first = {"sample_id": "a", field: values[taught % len(values)], "intent_pred": "b", "tags": []}
     rows = [{**first, "sample_id": f"a{number}"} for number in range(40)]
-    rows += [{"sample_id": f"b{number}", field: value} for number, value in enumerate(values * 3)]
+    rows += [{**first, "sample_id": f"b{number}", field: value} for number, value in enumerate(values * 3)]
+    rows += [{**row, "intent_pred": None, "tags": ["t"], "from_cache": True} for row in rows[-9:]]
     path = tmp_path / "run.jsonl"
     for style in ((", ", ": "), (",", ":")):
         path.write_bytes(written(rows, style))
