@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from evalkit.cli.failing import check_answers, error_option
 from evalkit.cli.options import as_json, each, places, say, settled, target_spec
 from evalkit.cli.watching import watched
 from evalkit.errors import Incomplete, UsageError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from evalkit.registry import Spec
     from evalkit.runner import Apart, Plan
 
-__all__ = ["ask_all", "asking_options", "check_answers", "run"]
+__all__ = ["ask_all", "asking_options", "run"]
 
 
 def _concurrency(text: str) -> int | Literal["auto"]:
@@ -88,6 +89,7 @@ asking_options = each(
         help="What a record on file survives: the death of evalkit, or of the machine too (some ms a record).",
     ),
     _LIST("--retry-errors", is_flag=True, help="With --resume, ask again what failed."),
+    error_option,
     places,
 )
 """Every option of asking a target, shared by `run` and `eval`."""
@@ -96,7 +98,13 @@ asking_options = each(
 @click.command()
 @asking_options
 @as_json
-def run(*, as_json: bool, reports_dir: Path, **options: Any) -> None:  # noqa: ARG001 - a shared option
+def run(
+    *,
+    as_json: bool,
+    reports_dir: Path,  # noqa: ARG001 - a shared option
+    max_error_rate: float | None,
+    **options: Any,
+) -> None:
     """Ask a target every case of EVAL_SET and write one record a line to runs/.
 
     \b
@@ -106,7 +114,7 @@ def run(*, as_json: bool, reports_dir: Path, **options: Any) -> None:  # noqa: A
 
     Ctrl-C once stops asking and lets the cases in flight finish; twice ends at once, a plain function that
     hangs in its thread included. Either way every record that was written stays, and --resume goes on from
-    there. Ends with 3 where every answer failed.
+    there. Ends with 3 where every answer failed, or more samples than --max-error-rate allows.
     """
     manifest = ask_all(**options)
     if as_json:
@@ -116,7 +124,7 @@ def run(*, as_json: bool, reports_dir: Path, **options: Any) -> None:  # noqa: A
             f"run {manifest.run_id}: {manifest.recorded}/{manifest.planned} recorded, "
             f"answers ok {manifest.answer_ok}, evidence ok {manifest.evidence_ok}"
         )
-    check_answers(manifest, options["runs_dir"])
+    check_answers(manifest, options["runs_dir"], max_error_rate)
 
 
 def ask_all(  # noqa: PLR0913 - one parameter an option
@@ -208,21 +216,3 @@ def _complete(manifest: Manifest) -> None:
             f"run {manifest.run_id}: found {manifest.recorded} records, wanted {manifest.planned}; "
             f"go on with --run-id {manifest.run_id} --resume."
         )
-
-
-def check_answers(manifest: Manifest, runs_dir: Path) -> None:
-    """Incomplete where every answer of the run failed: then nothing was measured but that."""
-    from evalkit.records import load  # noqa: PLC0415
-    from evalkit.report.text import capped, one_line  # noqa: PLC0415
-
-    if manifest.answer_ok:
-        return
-    records = load(runs_dir / f"{manifest.run_id}.jsonl")
-    failed = [record for record in records if record.answer_status not in ("ok", "skipped")]
-    if not failed or len(failed) < len(records):
-        return
-    error = failed[0].answer_error
-    first = f"{error.kind}: {error.message}" if error else str(failed[0].answer_status)
-    raise Incomplete(
-        f"run {manifest.run_id}: all {len(failed)} answers failed; the first: {capped(one_line(first), 500)[0]}"
-    )

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from evalkit.cli.asking import ask_all, asking_options, check_answers
+from evalkit.cli.asking import ask_all, asking_options
+from evalkit.cli.failing import check_answers
 from evalkit.cli.options import as_json, by_option, cluster_option, digest_of, say
 
 __all__ = ["eval_"]
@@ -28,13 +29,15 @@ def eval_(
     as_json: bool,
     runs_dir: Path,
     reports_dir: Path,
+    max_error_rate: float | None,
     **options: Any,
 ) -> None:
     """Ask, score and report in one go, and hold the run to its baseline: the main job.
 
     The baseline is `baselines/<eval set>.json` beside the eval set, the policy the table [gate] of
     evalkit.toml. Where either is missing, or cases were selected, nothing is held against anything.
-    Ends with 3 where every answer failed, once the report is written.
+    Ends with 3 where every answer failed, or more samples than --max-error-rate allows, once the report is
+    written.
 
     \b
     evalkit eval eval_sets/eval_set_v1.jsonl --target demo
@@ -55,5 +58,5 @@ def eval_(
         say({**scored.summary, "verdict": verdict.verdict if verdict else None})
     else:
         show_held(found, digest, files={**reported.files, **scored.files})
-    check_answers(manifest, runs_dir)
+    check_answers(manifest, runs_dir, max_error_rate)
     ctx.exit(verdict.exit_code if verdict else 0)

@@ -108,6 +108,7 @@ def test(
 
 async def _asked(spec: Spec, case: Case) -> tuple[Observation, list[list[dict[str, Any]]]]:
     """The observation, and the frames of each turn, secrets blacked out."""
+    from evalkit.net.masking import KNOWN  # noqa: PLC0415
     from evalkit.registry import bind  # noqa: PLC0415
     from evalkit.runner.asking import observed, opened  # noqa: PLC0415
     from evalkit.targets.http.asking import Asking  # noqa: PLC0415
@@ -115,13 +116,12 @@ async def _asked(spec: Spec, case: Case) -> tuple[Observation, list[list[dict[st
     turns: list[list[dict[str, Any]]] = []
     async with opened(bind("target", spec)) as ask:
         if isinstance(ask, Asking):
-            mask = ask.mask
 
             def watch(seen: Exchange, frames: list[Frame]) -> None:
-                turns.append([mask.value(entry) for entry in _frames(seen, frames)])
+                turns.append([KNOWN.value(entry) for entry in _frames(seen, frames)])
 
             ask.watch = watch
-        return await observed(case, ask), turns
+        return KNOWN.observation(await observed(case, ask)), turns
 
 
 def _frames(seen: Exchange, frames: list[Frame]) -> Iterator[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field, JsonValue
@@ -102,6 +103,18 @@ class Usage(Frozen):
     total_tokens: int | None = Field(default=None, ge=0)
     """Both together."""
 
+    @classmethod
+    def summed(cls, told: Iterable[Usage | None]) -> Usage | None:
+        """All that was told, added up count by count; null where nobody told any, never 0."""
+        known = [usage for usage in told if usage is not None]
+        if not known:
+            return None
+        counts = {
+            name: [count for usage in known if (count := getattr(usage, name)) is not None]
+            for name in cls.model_fields
+        }
+        return cls(**{name: sum(found) if found else None for name, found in counts.items()})
+
 
 class Turn(Frozen):
     """One exchange of a dialog: what was sent, what came back."""
@@ -185,7 +198,7 @@ class Observation(Frozen):
     total_ms: Milliseconds | None = None
     """Time to the end of the answer channel's last try."""
     usage: Usage | None = None
-    """Tokens as the server counted them."""
+    """Tokens as the server counted them, over all turns of all tries that told them; null where none did."""
     trace_ids: Annotated[dict[str, IdText], NullAsNoKeys] = Field(default_factory=dict)
     """The target's own ids of the exchange, by kind: to find it in the target's logs."""
     from_cache: bool = False

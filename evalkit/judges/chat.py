@@ -44,7 +44,7 @@ class _Asked:
 
     def add(self, reply: Reply) -> None:
         self.raw, self.served_by = reply.text, reply.served_by
-        self.usage = _sum(self.usage, reply.usage)
+        self.usage = Usage.summed((self.usage, reply.usage))
 
 
 def identity(config: JudgeConfig) -> str:
@@ -189,13 +189,3 @@ def _none(server: Server, asked: _Asked, status: Any, error: ChannelError) -> Ju
 def _too_long(config: JudgeConfig) -> ChannelError:
     message = f"the material is longer than context_chars = {config.context_chars}; nothing was asked."
     return ChannelError(kind="too_long", message=message)
-
-
-def _sum(one: Usage | None, other: Usage | None) -> Usage | None:
-    if one is None or other is None:
-        return one or other
-    totals = {
-        name: (getattr(one, name) or 0) + (getattr(other, name) or 0)
-        for name in ("prompt_tokens", "completion_tokens", "total_tokens")
-    }
-    return Usage(**totals)

@@ -57,7 +57,8 @@ def compute(records: RecordsLike) -> list[MetricResult]:
     - `icl_ms`: mean gap between pieces of answer text, (last - first) / (pieces - 1), two pieces at least
       (AIPerf: inter-chunk latency)
     - `tpot_ms`: time per output token after the first, (last text - first text or thought) / (tokens - 1),
-      tokens as the server counted them, more than one, which did not all come at once (as vLLM)
+      tokens as the server counted them, more than one, which did not all come at once (as vLLM); not of a
+      dialog of several turns: its tokens are of all turns, its times of the last
 
     Counted: answer ok (evidence ok for `evidence_ms`) at the first try, not from a cache, the value told.
     """
@@ -112,9 +113,13 @@ def _waited(table: Records) -> _Column:
     Of a dialog only the first turn was due, and its record has the times of the last.
     """
     due = np.array([moment is not None for moment in table.column("scheduled_at")], dtype=np.bool_)
-    due &= np.array([len(turns or ()) <= 1 for turns in table.column("dialog")], dtype=np.bool_)
+    due &= _one_turn(table)
     queue, connect = (table.numbers(f"answer_timings.{name}_ms") for name in ("queue", "connect"))
     return np.where(due, queue + np.nan_to_num(connect), np.nan)
+
+
+def _one_turn(table: Records) -> _Mask:
+    return np.array([len(turns or ()) <= 1 for turns in table.column("dialog")], dtype=np.bool_)
 
 
 def _cached(table: Records) -> _Mask:
@@ -142,7 +147,7 @@ def _icl(table: Records) -> _Column:
 def _tpot(table: Records) -> _Column:
     text, thought = (table.numbers(f"answer_timings.first_{name}_ms") for name in ("text", "reasoning"))
     span = table.numbers("answer_timings.last_text_ms") - np.fmin(text, thought)
-    tokens = table.numbers("usage.completion_tokens")
+    tokens = np.where(_one_turn(table), table.numbers("usage.completion_tokens"), np.nan)
     return np.where(span > 0, span, np.nan) / np.where(tokens > 1, tokens - 1, np.nan)
 
 

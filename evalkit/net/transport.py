@@ -20,6 +20,7 @@ import httpx
 import evalkit
 from evalkit.errors import UsageError
 from evalkit.net.direct import DirectTransport
+from evalkit.net.masking import KNOWN
 from evalkit.net.stamps import Stamped, StampedBody, Stamps
 from evalkit.net.wrapped import StampingTransport
 
@@ -137,7 +138,21 @@ def _proxy(base_url: str) -> str | None:
     if urllib.request.proxy_bypass(parts.hostname or ""):
         return None
     known = urllib.request.getproxies()
-    return known.get(parts.scheme) or known.get("all")
+    proxy = known.get(parts.scheme) or known.get("all")
+    _hide_login(proxy or "")
+    return proxy
+
+
+def _hide_login(proxy: str) -> None:
+    """Black out who logs in at the proxy, as it stands in the address and as it is sent (RFC 7617)."""
+    login, at, _ = urllib.parse.urlsplit(proxy).netloc.rpartition("@")
+    if not at:
+        return
+    name, _, password = login.partition(":")
+    for secret in (login, password or name):  # a name alone is a token
+        KNOWN.add(secret)
+        KNOWN.add(urllib.parse.unquote(secret))
+    KNOWN.add(f"{urllib.parse.unquote(name)}:{urllib.parse.unquote(password)}")
 
 
 def _ensure_files(wanted: int) -> None:

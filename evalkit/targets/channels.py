@@ -131,7 +131,7 @@ def _answered(dialogs: list[Dialog]) -> dict[str, Any]:
         "answer_timings": last.timings,
         "ttft_ms": last.timings.first_text_ms,
         "total_ms": last.timings.end_ms,
-        "usage": last.usage,
+        "usage": Usage.summed(reply.usage for each in dialogs for reply in each.replies),
         **_agent_report(dialog),
     }
 

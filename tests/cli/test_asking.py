@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,6 +35,11 @@ async def escaping(case, /): raise RuntimeError("\\x1b[31mred")
 async def mixed(case, /):
     if case.sample_id == "c0": sys.exit(0)
     return Observation(response="好")
+def one_raises(case, /):
+    if case.sample_id == "c500": raise ValueError("of the plugin")
+    return Observation(response="好")
+async def told(case, /):
+    return Observation(response="好", **({"STATUS": "VALUE"} if case.sample_id == "c0" else {}))
 def hanging(case, /):
     print("asked", flush=True)
     time.sleep(60)
@@ -99,6 +105,51 @@ def test_some_failed_answers_are_no_failure_of_the_run(place: Path) -> None:
     assert ended(place, "run", "--target", "bots:mixed", "--run-id", "r") == (0, "")
     records, _ = on_file(place)
     assert sorted(record["answer_status"] for record in records) == ["error", "ok", "ok"]
+
+
+@pytest.mark.parametrize("command", ["run", "eval"])
+def test_one_exception_in_a_thousand_is_one_error_and_the_share_allowed_decides(
+    command: str, place: Path
+) -> None:
+    """R21: the run is whole, the report is written, and the exit code is as asked for."""
+    lines = [json.dumps({"sample_id": f"c{n}", "query": "q"}) + "\n" for n in range(1000)]
+    (place / "cases.jsonl").write_text("".join(lines), encoding="utf-8")
+    asked = (command, "--target", "bots:one_raises", "--run-id", "r")
+    assert ended(place, *asked)[0] == 0
+    records, manifest = on_file(place)
+    assert sorted(record["answer_status"] for record in records) == ["error"] + ["ok"] * 999
+    assert (manifest["state"], manifest["recorded"], manifest["answer_ok"]) == ("complete", 1000, 999)
+    assert ended(place, *asked, "--resume", "--max-error-rate", "0.001")[0] == 0
+    shutil.rmtree(place / "reports", ignore_errors=True)
+    code, said = ended(place, *asked, "--resume", "--max-error-rate", "0")
+    assert (code, "found a channel error in 1 of 1000 records" in said) == (3, True)
+    assert (place / "reports" / "r" / "report.html").exists() == (command == "eval")
+    assert len(on_file(place)[0]) == 1000
+
+
+@pytest.mark.parametrize(
+    ("channel", "status", "counts"),
+    [
+        ("answer", "error", True),
+        ("answer", "incomplete", True),
+        ("answer", "rejected", False),
+        ("answer", "cancelled", False),
+        ("evidence", "error", True),
+        ("evidence", "skipped", False),
+    ],
+)
+def test_what_counts_as_a_channel_error(channel: str, status: str, *, counts: bool, place: Path) -> None:
+    bots = BOTS.replace("STATUS", f"{channel}_status").replace("VALUE", status)
+    (place / "bots.py").write_text(bots, encoding="utf-8")
+    code, _ = ended(place, "run", "--target", "bots:told", "--max-error-rate", "0.3")
+    assert code == (3 if counts else 0)
+
+
+@pytest.mark.parametrize("share", ["nan", "-0.1", "1.01", "x"])
+def test_a_share_that_is_none_is_a_usage_error(share: str, place: Path) -> None:
+    code, said = ended(place, "run", "--target", "bots:fine", "--max-error-rate", share)
+    assert (code, "--max-error-rate" in said) == (2, True)
+    assert not (place / "runs").exists()
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ runs = st.lists(
             "evidence_status": st.sampled_from(("ok", "error")),
             "evidence_timings": st.none() | st.builds(Timings, end_ms=times),
             "usage": st.none() | st.builds(Usage, completion_tokens=st.none() | st.integers(0, 4)),
+            "dialog": st.lists(st.just(Turn()), max_size=2).map(tuple),
             "from_cache": st.sampled_from((False, False, True)),
             "answer_attempts": st.lists(st.builds(Attempt, status=st.just("ok")), max_size=2).map(tuple),
             "evidence_attempts": st.lists(st.builds(Attempt, status=st.just("ok")), max_size=2).map(tuple),
@@ -78,7 +79,7 @@ def icl(record: EvalRecord) -> float | None:
 def tpot(record: EvalRecord) -> float | None:
     seen, tokens = timings(record), (record.usage or Usage()).completion_tokens or 0
     starts = [start for start in (seen.first_text_ms, seen.first_reasoning_ms) if start is not None]
-    if not starts or seen.last_text_ms is None or tokens < 2:
+    if not starts or seen.last_text_ms is None or tokens < 2 or len(record.dialog) > 1:
         return None
     span = seen.last_text_ms - min(starts)
     return span / (tokens - 1) if span > 0 else None

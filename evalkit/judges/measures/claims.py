@@ -40,7 +40,6 @@ def truths(judgement: Judgement) -> dict[str, bool]:
 def merged(parts: Sequence[Judgement], *, score: float | None, **detail: Any) -> Judgement:
     """One judgement of several that all have verdicts: the last one's reason, everybody's tokens."""
     last = parts[-1]
-    usages = [part.usage for part in parts if part.usage is not None]
     remarks = {name: last.detail[name] for name in ("served_by", "question") if name in last.detail}
     cut = {"truncated": True} if any(part.detail.get("truncated") for part in parts) else {}
     return Judgement(
@@ -49,7 +48,7 @@ def merged(parts: Sequence[Judgement], *, score: float | None, **detail: Any) ->
         detail={**detail, **remarks, **cut},
         judge=last.judge,
         cached=all(part.cached for part in parts),
-        usage=_sum(usages) if usages else None,
+        usage=Usage.summed(part.usage for part in parts),
     )
 
 
@@ -58,8 +57,3 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     dot = sum(a * b for a, b in zip(one, other, strict=True))
     lengths = sum(a * a for a in one) * sum(b * b for b in other)
     return float(max(-1.0, min(1.0, dot / lengths**0.5)))
-
-
-def _sum(usages: Sequence[Usage]) -> Usage:
-    names = ("prompt_tokens", "completion_tokens", "total_tokens")
-    return Usage(**{name: sum(getattr(usage, name) or 0 for usage in usages) for name in names})

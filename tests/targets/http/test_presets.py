@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from evalkit.contracts import Case
+from evalkit.contracts import Case, EvalRecord, Observation, Usage
+from evalkit.metrics import latency
 from evalkit.registry import lookup, names
 from evalkit.targets.http.ready import preset_names, preset_spec
 
@@ -82,6 +83,35 @@ def test_openai_text_tools_and_usage(replica: Any, sse: Any) -> None:
     assert (times.text_chunks, times.events) == (2, 10)
     assert seen.evidence_status == "skipped"
     assert replica.requests[0].headers["authorization"].startswith("Bearer canary")
+
+
+def test_tokens_of_all_tries_and_turns_are_paid(replica: Any, sse: Any) -> None:
+    """M14: a try that breaks after it told 100 tokens, and one that tells 100: 200; one that tells none adds none."""
+    told = {"choices": [], "usage": {"completion_tokens": 30, "total_tokens": 100}}
+    broken = replica.streams(*sse(delta("可"), told), cut=True)
+    silent = replica.streams(*sse(delta("可")), cut=True)
+    good = replica.streams(*sse(delta("可以"), delta(finish="stop"), told, "[DONE]"))
+    given = settings("openai") | {"retries": 2}
+    seen = replica.ask("openai", broken, silent, good, **given)
+    assert [attempt.status for attempt in seen.answer_attempts] == ["error", "error", "ok"]
+    assert seen.usage == Usage(completion_tokens=60, total_tokens=200)
+    assert timed_tokens(seen) == 0
+    seen = replica.ask("openai", good, case=DIALOG, **given)
+    assert seen.usage == Usage(completion_tokens=60, total_tokens=200)
+    assert timed_tokens(seen) == 0
+
+
+def test_tokens_that_nobody_told_are_null(replica: Any, sse: Any) -> None:
+    """M14: unknown is not 0."""
+    silent = replica.streams(*sse(delta("可")), cut=True)
+    seen = replica.ask("openai", silent, silent, **settings("openai") | {"retries": 1})
+    assert (len(seen.answer_attempts), seen.usage) == (2, None)
+
+
+def timed_tokens(seen: Observation) -> int:
+    """Of how many records there is a time per token."""
+    record = EvalRecord(sample_id="1", **seen.model_dump())
+    return {row.name: row.n_counted for row in latency.quantiles([record])}["tpot_ms"]
 
 
 def test_openai_history_is_sent_again(replica: Any, sse: Any) -> None:
@@ -306,7 +336,7 @@ def test_dify_chat_with_sources_and_a_dialog(replica: Any, sse: Any) -> None:
         "a piece like the first is no repetition"
     )
     assert (seen.retrieved_doc_ids, seen.retrieved_chunk_ids) == (("退货政策",), ("s1", "s2"))
-    assert (seen.retrieved_contexts, seen.usage.total_tokens) == (("七天", "拆封"), 7)
+    assert (seen.retrieved_contexts, seen.usage.total_tokens) == (("七天", "拆封"), 2 * 7)
     first, second = replica.bodies()
     assert "conversation_id" not in first
     assert (second["conversation_id"], second["query"], second["inputs"]) == ("c-1", "已经拆封了", {})
@@ -434,7 +464,7 @@ def test_fastgpt_evidence_after_done(replica: Any, sse: Any) -> None:
     assert [(call.name, call.arguments, call.result) for call in seen.tool_calls[:1]] == [
         ("refund", {"order": "A1"}, "好")
     ]
-    assert (seen.usage.prompt_tokens, seen.usage.completion_tokens) == (43, 8)
+    assert (seen.usage.prompt_tokens, seen.usage.completion_tokens) == (2 * 43, 2 * 8)
     first, second = replica.bodies()
     assert first["chatId"] == second["chatId"], "one chat a dialog"
     assert second["messages"] == [{"role": "user", "content": "已经拆封了"}]
@@ -712,7 +742,7 @@ def test_coze(replica: Any, sse: Any) -> None:
     assert (seen.response, seen.thinking, seen.answer_status) == ("可以退", "想", "ok")
     assert (seen.retrieved_doc_ids, seen.retrieved_contexts) == (("退货政策",), ("七天",))
     assert [(call.name, call.arguments) for call in seen.tool_calls[:1]] == [("refund", {"n": 1})]
-    assert (seen.usage.total_tokens, seen.answer_timings.text_chunks) == (30, 2)
+    assert (seen.usage.total_tokens, seen.answer_timings.text_chunks) == (2 * 30, 2)
     assert [request.query for request in replica.requests] == [{}, {"conversation_id": "c1"}]
 
 
