@@ -93,8 +93,7 @@ class Charges:
 def charges(digest: Digest) -> Charges:
     """The charges of a run."""
     records, results = digest.run.records, digest.run.results
-    rows = {id(record): row for row, record in enumerate(records)}
-    failed = {rows[id(failure.record)]: failure for failure in digest.failures.failed}
+    failed = {failure.row: failure for failure in digest.failures.failed}
     counted = {result.name: scores(records, result).counted for result in results}
     entered = judged(records, counted)
     entered[list(failed)] = True

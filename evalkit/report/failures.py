@@ -26,10 +26,11 @@ __all__ = ["Failure", "Failures", "as_lines", "failures", "judged"]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A sample that broke at least one gate; `reasons` stand in the order of the gates."""
+    """A sample that broke at least one gate; `reasons` stand in the order of the gates, `row` is its place."""
 
     record: EvalRecord
     reasons: tuple[Reason, ...]
+    row: int
 
     @property
     def gate(self) -> Gate:
@@ -76,7 +77,7 @@ def failures(records: Records, results: Sequence[MetricResult]) -> Failures:
         counted = [(check, float(column.values[row])) for check, column in held if column.counted[row]]
         reasons = _reasons(record, counted)
         if reasons:
-            failed.append(Failure(record, reasons))
+            failed.append(Failure(record, reasons, row))
         else:
             passed += bool(measured[row])
     return Failures(tuple(failed), passed, len(records) - len(failed) - passed)
