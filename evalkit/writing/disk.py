@@ -17,7 +17,7 @@ NEW = os.O_CREAT | os.O_EXCL
 SAFE = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def write_all(descriptor: int, data: bytes) -> None:
+def write_all(descriptor: int, data: bytes | memoryview) -> None:
     """Hand over all bytes; the kernel takes a line in one write unless the disk is about to be full."""
     view = memoryview(data)
     while view:
