@@ -17,12 +17,16 @@ from evalkit.records import Records, RecordsLike
 from evalkit.slices import Scores, slice_mean
 from evalkit.stats import nearest_rank
 
-__all__ = ["Latency", "compute", "quantiles"]
+__all__ = ["LATENCIES", "Latency", "compute", "distribution", "observations", "quantiles"]
 
 _Column = NDArray[np.float64]
 _Mask = NDArray[np.bool_]
 
 """How many observations a percentile needs, so that it is not just the maximum under another name."""
+
+
+LATENCIES = ("ttft_ms", "first_event_ms", "total_ms", "icl_ms", "tpot_ms", "evidence_ms")
+"""All latencies, in order."""
 
 
 class Latency(NamedTuple):
@@ -70,9 +74,17 @@ def compute(records: RecordsLike) -> list[MetricResult]:
 
 def quantiles(records: RecordsLike) -> list[Latency]:
     """The distribution of each latency of `compute`, the answers that a deadline cut off included."""
+    return [distribution(name, *observed) for name, observed in observations(records).items()]
+
+
+def observations(records: RecordsLike) -> dict[str, tuple[_Column, _Column]]:
+    """For each latency of `compute`: what was counted, and when deadlines cut it off; NaN elsewhere, both (n,)."""
     table = Records.of(records)
-    cuts = _cuts(table)
-    return [_latency(name, scores, cuts.get(name)) for name, scores in _columns(table).items()]
+    cuts, nowhere = _cuts(table), np.full(len(table), np.nan)
+    return {
+        name: (np.where(scores.counted, scores.values, np.nan), cuts.get(name, nowhere))
+        for name, scores in _columns(table).items()
+    }
 
 
 def _columns(table: Records) -> dict[str, Scores]:
@@ -143,11 +155,11 @@ def _deadline(table: Records, channel: str) -> _Mask:
     return np.isin(codes, [code for code in found if texts[code].startswith("deadline")])
 
 
-def _latency(name: str, scores: Scores, cuts: _Column | None) -> Latency:
-    counted = scores.values[scores.counted]
-    censored = np.array([]) if cuts is None else cuts[~np.isnan(cuts)]
+def distribution(name: str, values: _Column, cuts: _Column) -> Latency:
+    """The distribution of one latency, from its `observations` over any number of records."""
+    counted, censored = values[~np.isnan(values)], cuts[~np.isnan(cuts)]
     seen = np.sort(np.concatenate((counted, censored)))
-    n_total = len(scores.counted)
+    n_total = len(values)
     return Latency(
         name,
         n_total=n_total,

@@ -16,7 +16,7 @@ import os
 import struct
 import weakref
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ class Sealed:
         self.head: dict[str, Any] = json.loads(told)
         self.superseded = int(self.head["superseded"])
         self.counts = LineCounts(*self.head["counts"])
-        self._reader: Any = None
+        self._readers: dict[tuple[str, ...], Any] = {}
 
     def __len__(self) -> int:
         """How many records there are."""
@@ -84,10 +84,11 @@ class Sealed:
         data = pa.py_buffer(mmap.mmap(self._descriptor, 0, access=mmap.ACCESS_READ))
         return pa.ipc.open_file(data.slice(0, self._end)).read_all()
 
-    def rows(self, start: int, stop: int) -> pa.Table:
-        """The columns of some rows, read into memory."""
-        batches = [self._batch(number) for number in range(start // BATCH, -(-stop // BATCH))]
-        found = pa.Table.from_batches(batches, schema=SCHEMA)
+    def rows(self, start: int, stop: int, names: Sequence[str] = ()) -> pa.Table:
+        """The columns of some rows, all or those named, read into memory."""
+        reader = self._reader(tuple(names))
+        batches = [reader.get_batch(number) for number in range(start // BATCH, -(-stop // BATCH))]
+        found = pa.Table.from_batches(batches, schema=reader.schema)
         return found.slice(start - start // BATCH * BATCH, stop - start)
 
     def taken(self, rows: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:
@@ -95,17 +96,24 @@ class Sealed:
         order = np.argsort(rows, kind="stable")
         numbers, starts = np.unique(rows[order] // BATCH, return_index=True)
         pieces = zip(numbers.tolist(), np.split(rows[order], starts[1:]), strict=False)
-        parts = [self._batch(number).take(pa.array(mine - number * BATCH)) for number, mine in pieces]
+        parts = [
+            self._reader(()).get_batch(number).take(pa.array(mine - number * BATCH))
+            for number, mine in pieces
+        ]
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
         return pa.Table.from_batches(parts, schema=SCHEMA).combine_chunks().take(back)
 
-    def _batch(self, number: int) -> pa.RecordBatch:
-        if self._reader is None:
+    def _reader(self, names: tuple[str, ...]) -> Any:
+        if names not in self._readers:
+            wanted = [SCHEMA.get_field_index(name) for name in names]
             file = open(self._descriptor, "rb", buffering=0, closefd=False)  # noqa: SIM115 - ours to close
-            self._reader = pa.ipc.open_file(pa.PythonFile(file, mode="r"), footer_offset=self._end)
-        batch: pa.RecordBatch = self._reader.get_batch(number)
-        return batch
+            self._readers[names] = pa.ipc.open_file(
+                pa.PythonFile(file, mode="r"),
+                footer_offset=self._end,
+                options=pa.ipc.IpcReadOptions(included_fields=wanted or None),
+            )
+        return self._readers[names]
 
     def _at(self, offset: int, size: int) -> bytes:
         return os.pread(self._descriptor, size, offset)

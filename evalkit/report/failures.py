@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from evalkit.report.reasons import GATES, Check, Gate, Reason, channel_reasons, 
 from evalkit.report.rule_reasons import decided, rule_reasons
 from evalkit.report.tables import scores
 
-__all__ = ["Failure", "Failures", "as_lines", "failures", "judged"]
+__all__ = ["Failure", "FailureCounts", "Failures", "as_lines", "failures", "judged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,34 @@ class Failure:
     def gate(self) -> Gate:
         """The first gate broken: the one that the sample is charged to."""
         return self.reasons[0].gate
+
+
+class FailureCounts(NamedTuple):
+    """How many samples there are, and failed, passed, or were not judged; the failed by gate and by first reason."""
+
+    n_total: int
+    n_failed: int
+    n_passed: int
+    n_unjudged: int
+    by_gate: Mapping[Gate, int]
+    by_kind: Mapping[str, int]
+
+    @classmethod
+    def together(cls, parts: Sequence[FailureCounts]) -> FailureCounts:
+        """The counts of consecutive parts of a run as those of all of it; kinds in the order of first appearance."""
+        gates, kinds = Counter[Gate](), Counter[str]()
+        for part in parts:
+            gates.update(part.by_gate)
+            for kind, n in part.by_kind.items():
+                kinds[kind] += n
+        return cls(
+            sum(part.n_total for part in parts),
+            sum(part.n_failed for part in parts),
+            sum(part.n_passed for part in parts),
+            sum(part.n_unjudged for part in parts),
+            dict(gates),
+            kinds,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +92,18 @@ class Failures:
     @property
     def by_kind(self) -> dict[str, int]:
         """How many failed samples have which first reason, most first."""
-        return dict(Counter(failure.reasons[0].kind for failure in self.failed).most_common())
+        return dict(self.kinds.most_common())
+
+    @property
+    def kinds(self) -> Counter[str]:
+        """The same in the order of first appearance."""
+        return Counter(failure.reasons[0].kind for failure in self.failed)
+
+    @property
+    def counts(self) -> FailureCounts:
+        """The numbers of all that."""
+        n = len(self.failed)
+        return FailureCounts(self.total, n, self.passed, self.unjudged, self.by_gate, self.by_kind)
 
 
 def failures(records: Records, results: Sequence[MetricResult]) -> Failures:

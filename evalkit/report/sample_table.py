@@ -16,7 +16,7 @@ from evalkit.report.schemas import SAMPLES, samples_schema
 from evalkit.report.text import storable
 from evalkit.slices import PerSample, Scores
 
-__all__ = ["refuse_unknown", "samples", "scores"]
+__all__ = ["fields_of", "label_column", "refuse_unknown", "sample_rows", "samples", "scores"]
 
 _LABELS = (
     "intent_l1",
@@ -38,11 +38,18 @@ def samples(
     Raises UsageError where two columns would have one name, UnknownName for a field that no record has.
     """
     refuse_unknown(records, by)
+    return sample_rows(records, results, run_id=run_id, by=by)
+
+
+def sample_rows(
+    records: Records, results: Sequence[MetricResult], *, run_id: str, by: Sequence[str]
+) -> pa.Table:
+    """As `samples`, of some records of a run: a field in `by` may be one that only others have."""
     names = [result.name for result in results]
     fields = [field for field in dict.fromkeys(by) if field not in SAMPLES.names]
     _refuse_clashes([*fields, *names])
     fixed = _fixed(records, run_id)
-    labels = [_label_column(records, field) for field in fields]
+    labels = [label_column(records, field) for field in fields]
     columns = [_score_column(scores(records, result)) for result in results]
     ordered = [fixed[name] for name in SAMPLES.names]
     return pa.table([*ordered, *labels, *columns], schema=samples_schema(names, fields))
@@ -61,13 +68,19 @@ def _refuse_clashes(names: list[str]) -> None:
 def refuse_unknown(records: Sequence[Case], fields: Sequence[str]) -> None:
     """UnknownName for a field to slice by that none of the records, or cases, has; crossed fields one by one."""
     parts = [part.partition(".")[0] for field in fields for part in field.split(",")]
-    known = {*EvalRecord.model_fields, *FIELDS_OF_RUN}
-    if known.issuperset(parts):
-        return
-    known.update(name for record in records for name in record.model_extra or ())
+    known = fields_of(records, fields)
     for part in parts:
         if part not in known:
             raise UnknownName("field to slice by", part, known)
+
+
+def fields_of(records: Sequence[Case], wanted: Sequence[str]) -> set[str]:
+    """The fields that records can be sliced by; those of their own are looked for where one is `wanted`."""
+    known = {*EvalRecord.model_fields, *FIELDS_OF_RUN}
+    parts = {part.partition(".")[0] for field in wanted for part in field.split(",")}
+    if not known.issuperset(parts):
+        known.update(name for record in records for name in record.model_extra or ())
+    return known
 
 
 def _fixed(records: Records, run_id: str) -> dict[str, pa.Array[Any]]:
@@ -126,7 +139,7 @@ def _label(records: Records, field: str) -> pa.Array[Any]:
     return column
 
 
-def _label_column(records: Records, field: str) -> pa.Array[Any]:
+def label_column(records: Records, field: str) -> pa.Array[Any]:
     """The labels of each sample by a field; a sample without one has an empty list."""
     groups = records.groups(field)
     labels: pa.Array[Any] = pa.array([storable(label) for label in groups.labels], type=pa.string())

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from evalkit.contracts import Manifest
-from evalkit.metrics.intent import averages, per_label
+from evalkit.metrics.intent import averaged
 from evalkit.report.digest import Digest, Run
 from evalkit.report.fix_first import fix_first
 from evalkit.report.fixing_json import plain
@@ -36,18 +36,9 @@ def summary(digest: Digest, *, files: Iterable[str]) -> dict[str, Any]:
         "confusions": [_plain(row) for row in found.confusions.to_pylist()[:SHOWN]],
         "latency": [_plain(row) for row in found.latency.to_pylist()],
         "channels": {channel.name: asdict(channel) for channel in digest.channels},
-        "labels": [
-            label._asdict() for label in (*averages(digest.run.records), *per_label(digest.run.records))
-        ],
-        "failures": {
-            "n_total": digest.failures.total,
-            "n_failed": len(digest.failures.failed),
-            "n_passed": digest.failures.passed,
-            "n_unjudged": digest.failures.unjudged,
-            "by_gate": digest.failures.by_gate,
-            "by_kind": digest.failures.by_kind,
-        },
-        "fix_first": plain(fix_first(digest).first),
+        "labels": [label._asdict() for label in (*averaged(digest.labels), *digest.labels)],
+        "failures": digest.charged._asdict(),
+        "fix_first": None if digest.apart else plain(fix_first(digest).first),
         "files": sorted(files),
     }
 
@@ -80,7 +71,7 @@ def _run(digest: Digest) -> dict[str, Any]:
         "run_id": run.run_id,
         **dict.fromkeys(_KNOWN),
         **known,
-        "n_samples": len(run.records),
+        "n_samples": digest.charged.n_total,
         "n_superseded": run.records.superseded,
         "n_torn": run.records.torn,
     }

@@ -38,7 +38,7 @@ def replace(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def draft(path: Path) -> Iterator[int]:
-    """The descriptor of a file to write, which stands at `path` once the block has ended well.
+    """The descriptor of a file to write and read back, which stands at `path` once the block has ended well.
 
     Readers see the old file or the new one, never a part. Folders are made as needed, the mode of a file that
     was there is kept, a symbolic link stays a link and its end is replaced. What a killed writer left half-done
@@ -92,7 +92,7 @@ def _draft(path: Path) -> tuple[int, Path]:
     """A new file beside `path`, locked so that no sweep takes it for one left behind."""
     while True:
         draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
-        descriptor = os.open(draft, os.O_WRONLY | NEW | SAFE, FILE_MODE)
+        descriptor = os.open(draft, os.O_RDWR | NEW | SAFE, FILE_MODE)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         if os.fstat(descriptor).st_nlink:
             return descriptor, draft
