@@ -5,16 +5,16 @@ from __future__ import annotations
 import functools
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import pyarrow as pa
 
 from evalkit.engines.parted import Measuring, Part, measuring
+from evalkit.engines.pool import mapped
 from evalkit.errors import UnknownName
 from evalkit.metrics.intent import LabelReport
 from evalkit.metrics.latency import LATENCIES, distribution
@@ -30,7 +30,7 @@ from evalkit.report.schemas import SAMPLES, samples_schema
 from evalkit.report.scratch import Scratch, beside
 from evalkit.report.slice_table import dimensions, slice_rows
 
-__all__ = ["ROWS", "Streamed", "streamed"]
+__all__ = ["ROWS", "Scoring", "Streamed", "streamed"]
 
 ROWS = 16_384
 """Records of a part."""
@@ -73,43 +73,51 @@ class Streamed(Digest):
 
 @contextmanager
 def streamed(
-    path: Path, *, by: Sequence[str] = (), intake: Intake | None = None, rows: int = ROWS
+    path: Path,
+    *,
+    by: Sequence[str] = (),
+    intake: Intake | None = None,
+    rows: int = ROWS,
+    workers: int = 1,
+    tell: Callable[[str], object] = str,
 ) -> Iterator[Streamed | None]:
     """The run at `path`, measured in parts of `rows` records; None where it cannot be (`records.on_file`).
+
+    `workers` processes measure it; the parts and who measured them change no bit. `tell` hears of one that died.
 
     Its samples are in a folder of their own until the block ends. Raises as `engines.scored`, and UnknownName for
     a field that no record has.
     """
     taken = intake or Intake()
     with tempfile.TemporaryDirectory(prefix="evalkit-") as folder:
-        found = measuring(path, intake=taken, rows=rows)
-        if found is None:
+        plan = measuring(path, intake=taken, rows=rows)
+        if plan is None:
             yield None
             return
-        measure, parts = found
+        measure, parts = plan
         scratch = Scratch(Path(folder), len(parts))
-        tasks = [Task(measure, part, tuple(by), stem(path), scratch) for part in parts]
-        yield _digest(measure, functools.reduce(_plus, map(_done, tasks)), scratch, taken, tuple(by))
+        scoring = Scoring(measure, tuple(by), stem(path), scratch)
+        found = mapped(scoring, parts, workers=workers, tell=tell)
+        yield _digest(measure, functools.reduce(_plus, found), scratch, taken, tuple(by))
 
 
-class Task(NamedTuple):
-    """A part to be measured, by which fields to slice it, and where its samples go."""
+@dataclass(frozen=True)
+class Scoring:
+    """What is done with each part of a run: measured, sliced by these fields, its samples put on file."""
 
     measuring: Measuring
-    part: Part
     by: tuple[str, ...]
     run_id: str
     scratch: Scratch
 
-
-def _done(task: Task) -> Partial:
-    """Measure the part and put its samples on file."""
-    records, results, places = task.measuring.of(task.part)
-    every = dimensions(task.by)
-    kept = partial(records, results, every, places)
-    samples = sample_rows(records, results, run_id=task.run_id, by=task.by)
-    task.scratch.put(task.part.number, samples, beside(records, every))
-    return kept
+    def __call__(self, part: Part) -> Partial:
+        """What is kept of the part."""
+        records, results, places = self.measuring.of(part)
+        every = dimensions(self.by)
+        kept = partial(records, results, every, places)
+        samples = sample_rows(records, results, run_id=self.run_id, by=self.by)
+        self.scratch.put(part.number, samples, beside(records, every))
+        return kept
 
 
 def _plus(first: Partial, second: Partial) -> Partial:

@@ -32,8 +32,8 @@ def at_once(path: Path, folder: Path, by: Sequence[str]) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
 
 
-def in_parts(path: Path, folder: Path, by: Sequence[str], rows: int) -> dict[str, bytes]:
-    with streamed(path, by=by, rows=rows) as found:
+def in_parts(path: Path, folder: Path, by: Sequence[str], rows: int, workers: int = 1) -> dict[str, bytes]:
+    with streamed(path, by=by, rows=rows, workers=workers) as found:
         assert found is not None
         score_run(found, folder)
     summary = json.loads((folder / "summary.json").read_text())
@@ -106,3 +106,9 @@ def test_what_cannot_stay_on_file_is_not_streamed(tmp_path: Path) -> None:
     path.write_bytes(b'{"sample_id":"a","query":"\\ud800"}\n')
     with streamed(path, intake=Intake()) as found:
         assert found is None
+
+
+def test_workers_change_no_bit(run: Path, tmp_path: Path) -> None:
+    wanted = in_parts(run, tmp_path / "one", BY, 40)
+    for workers, rows in ((2, 40), (8, 30)):
+        assert in_parts(run, tmp_path / f"{workers}", BY, rows, workers) == wanted
