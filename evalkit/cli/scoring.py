@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +19,9 @@ from evalkit.cli.options import (
     run_argument,
     say,
     show,
+    streamed_of,
 )
+from evalkit.errors import UsageError
 
 if TYPE_CHECKING:
     from evalkit.reading import Intake
@@ -30,14 +33,28 @@ __all__ = ["report", "score"]
 @click.argument("runs", metavar="RUN…", nargs=-1, required=True)
 @by_option
 @manual_option
+@click.option(
+    "--engine",
+    type=click.Choice(["memory", "stream"]),
+    default="memory",
+    show_default=True,
+    help="Hold the run in memory, or measure it part by part, however large it is.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Processes that measure parts, with --engine stream. [default: 1]",
+)
 @bad_lines
 @places
 @as_json
-def score(
+def score(  # noqa: PLR0913 - one parameter an option
     *,
     runs: tuple[str, ...],
     by: tuple[str, ...],
     manual: Path | None,
+    engine: str,
+    workers: int | None,
     intake: Callable[[], Intake],
     runs_dir: Path,
     reports_dir: Path,
@@ -45,26 +62,43 @@ def score(
 ) -> None:
     """Compute every metric of the named runs and write the tables to reports/<run_id>/.
 
-    RUN is a path, a run id, or `latest`.
+    RUN is a path, a run id, or `latest`. The engine `stream` takes as much memory as a part of the run and gives the
+    same tables; what to fix first it leaves to `evalkit fix`.
 
     \b
     evalkit score latest
     evalkit score runs/nightly.jsonl --by difficulty --by tags
     evalkit score latest --manual reports/nightly/per_sample.csv
     evalkit score theirs.jsonl.gz --on-bad-line reject
+    evalkit score nightly --engine stream --workers 2
     """
     from evalkit.report.build import score_run  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report.terminal import summary_view  # noqa: PLC0415
 
+    if engine != "stream" and workers:
+        raise UsageError("--workers: found without --engine stream, wanted both or neither.")
+    if engine == "stream" and manual:
+        raise UsageError(
+            "--manual: found with --engine stream, wanted one of them: scores set by hand are few."
+        )
     told = []
     for run in runs:
-        digest = digest_of(
-            run, runs_dir=runs_dir, by=by, manual=manual, intake=intake(), reports_dir=reports_dir
+        named: dict[str, Any] = {
+            "runs_dir": runs_dir,
+            "reports_dir": reports_dir,
+            "by": by,
+            "intake": intake(),
+        }
+        opened = (
+            streamed_of(run, workers=workers or 1, **named)
+            if engine == "stream"
+            else nullcontext(digest_of(run, manual=manual, **named))
         )
-        written = score_run(digest, reports_dir / digest.run.run_id)
-        told.append(written.summary)
-        if not as_json:
-            show(summary_view(digest, files=written.files))
+        with opened as digest:
+            written = score_run(digest, reports_dir / digest.run.run_id)
+            told.append(written.summary)
+            if not as_json:
+                show(summary_view(digest, files=written.files))
     if as_json:
         say(told[0] if len(told) == 1 else told)
 

@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,13 @@ from evalkit.contracts import ChannelError, EvalRecord, MetricResult
 from evalkit.reading.encoding import escaped
 from evalkit.records import Records
 from evalkit.report.reasons import GATES, Check, Gate, Reason, channel_reasons, checks, empty_answer
-from evalkit.report.rule_reasons import decided, rule_reasons
+from evalkit.report.rule_reasons import rule_reasons
 from evalkit.report.tables import scores
 
 __all__ = ["Failure", "FailureCounts", "Failures", "as_lines", "failures", "judged"]
+
+
+Flags: TypeAlias = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,25 +112,38 @@ class Failures:
 def failures(records: Records, results: Sequence[MetricResult]) -> Failures:
     """Which samples failed, and why, by the score columns that are there and by their own rules."""
     columns = {result.name: scores(records, result) for result in results}
-    held = [(check, columns[check.metric]) for check in checks(columns)]
-    measured = judged(records, {name: column.counted for name, column in columns.items()})
-    failed, passed = [], 0
-    for row, record in enumerate(records):
-        counted = [(check, float(column.values[row])) for check, column in held if column.counted[row]]
-        reasons = _reasons(record, counted)
-        if reasons:
+    counted = {name: column.counted for name, column in columns.items()}
+    held = [(check, columns[check.metric].values, counted[check.metric]) for check in checks(columns)]
+    rows = np.logical_or.reduce(
+        [marks & check.broken(values) for check, values, marks in held], axis=0, initial=False
+    )
+    failed = []
+    for row in np.flatnonzero(rows | _odd(records)).tolist():
+        told = [(check, float(values[row])) for check, values, marks in held if marks[row]]
+        if reasons := _reasons(record := records[row], told):
             failed.append(Failure(record, reasons, row))
-        else:
-            passed += bool(measured[row])
+    measured = judged(records, counted)
+    measured[[failure.row for failure in failed]] = False
+    passed = int(measured.sum())
     return Failures(tuple(failed), passed, len(records) - len(failed) - passed)
 
 
-def judged(records: Sequence[EvalRecord], counted: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.bool_]:
+def _odd(records: Records) -> Flags:
+    """The samples (n,) that may have failed whatever was measured: by a channel, an empty answer, or their rules."""
+    odd = records.numbers("rules_passed") == 0
+    for channel in ("answer_status", "evidence_status"):
+        odd |= ~(records.equals(channel, "ok") | records.equals(channel, "skipped"))
+    blank = [text is not None and not text.strip() for text in records.column("response")]
+    found: Flags = odd | np.array(blank, dtype=np.bool_)
+    return found
+
+
+def judged(records: Records, counted: Mapping[str, Flags]) -> Flags:
     """The samples (n,) that some gate is held against: a score column of it counts them, or their rules decide.
 
     `counted` (n,) by metric has where each column counts.
     """
-    rows = np.array([decided(record) for record in records], dtype=np.bool_)
+    rows = records.told("rules_passed").copy()
     for check in checks(counted):
         rows |= counted[check.metric]
     return rows

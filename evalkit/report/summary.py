@@ -91,20 +91,20 @@ _KNOWN = (
 )
 
 
-def state(run: Run) -> str:
-    """How far the run got: `complete`, or how many of how many samples are there."""
+def state(run: Run, n: int) -> str:
+    """How far the run got: `complete`, or that its `n` samples are there, of how many."""
     manifest = run.manifest
     if manifest is None:
         return "no manifest"
     if manifest.state == "complete":
         return "complete"
     word = "in progress" if manifest.state == "running" else manifest.state
-    return f"{word}, {len(run.records)} of {manifest.planned}"
+    return f"{word}, {n} of {manifest.planned}"
 
 
 def facts(run: Run) -> list[tuple[str, str]]:
     """What is known of the run, as pairs of a name and a text, in the order in which to show them."""
-    pairs = [("state", state(run)), ("samples", str(len(run.records)))]
+    pairs = [("state", state(run, len(run.records))), ("samples", str(len(run.records)))]
     if run.overridden:
         told = ", ".join(f"{n} of {metric}" for metric, n in run.overridden.items())
         pairs.append(("overridden by hand", told))
