@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from evalkit.reading import Intake
     from evalkit.registry import Spec
     from evalkit.report.digest import Digest
+    from evalkit.report.streaming import Reduced
 
 __all__ = [
     "apart",
@@ -140,19 +140,27 @@ def digest_of(
 
 @contextmanager
 def streamed_of(
-    run: str, *, runs_dir: Path, by: Iterable[str], intake: Intake, reports_dir: Path, workers: int
+    run: str,
+    *,
+    runs_dir: Path,
+    by: Iterable[str],
+    intake: Intake,
+    reports_dir: Path,
+    reduced: Reduced,
+    rows: int,
 ) -> Iterator[Digest]:
-    """As `digest_of`, measured part by part by so many processes; a run that cannot be is measured at once."""
+    """As `digest_of`, measured in parts of `rows` records as `reduced` does; at once where a run cannot be cut."""
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report.streaming import streamed  # noqa: PLC0415
+    from evalkit.writing import folder  # noqa: PLC0415
 
     place = runs.find(run, runs_dir)
-    told = partial(click.echo, err=True)
     with ExitStack() as stack:
         with _keeping_rejects(place, intake, reports_dir):
-            found = stack.enter_context(
-                streamed(place, by=tuple(by), intake=intake, workers=workers, tell=told)
+            parts = streamed(
+                place, by=tuple(by), intake=intake, rows=rows, reduced=reduced, folder=folder(reports_dir)
             )
+            found = stack.enter_context(parts)
         yield found or digest_of(run, runs_dir=runs_dir, by=by, intake=intake, reports_dir=reports_dir)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from evalkit.errors import UsageError
 
 if TYPE_CHECKING:
     from evalkit.reading import Intake
+    from evalkit.report.streaming import Reduced
 
 __all__ = ["report", "score"]
 
@@ -35,15 +37,23 @@ __all__ = ["report", "score"]
 @manual_option
 @click.option(
     "--engine",
-    type=click.Choice(["memory", "stream"]),
+    type=click.Choice(["memory", "stream", "dask"]),
     default="memory",
     show_default=True,
-    help="Hold the run in memory, or measure it part by part, however large it is.",
+    help="Hold the run in memory; measure it part by part, however large it is; or do so on a cluster.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
-    help="Processes that measure parts, with --engine stream. [default: 1]",
+    help="Processes on this machine that measure parts. [default: 1 for stream, 2 for dask]",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="The dask scheduler, tcp://host:port; else a cluster on this machine.",
+)
+@click.option(
+    "--part-rows", type=click.IntRange(min=1), default=16_384, show_default=True, help="Records of a part."
 )
 @bad_lines
 @places
@@ -55,6 +65,8 @@ def score(  # noqa: PLR0913 - one parameter an option
     manual: Path | None,
     engine: str,
     workers: int | None,
+    scheduler: str | None,
+    part_rows: int,
     intake: Callable[[], Intake],
     runs_dir: Path,
     reports_dir: Path,
@@ -62,8 +74,8 @@ def score(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Compute every metric of the named runs and write the tables to reports/<run_id>/.
 
-    RUN is a path, a run id, or `latest`. The engine `stream` takes as much memory as a part of the run and gives the
-    same tables; what to fix first it leaves to `evalkit fix`.
+    RUN is a path, a run id, or `latest`. The engines `stream` and `dask` take as much memory as parts of the run and
+    give the same tables; what to fix first they leave to `evalkit fix`.
 
     \b
     evalkit score latest
@@ -71,16 +83,12 @@ def score(  # noqa: PLR0913 - one parameter an option
     evalkit score latest --manual reports/nightly/per_sample.csv
     evalkit score theirs.jsonl.gz --on-bad-line reject
     evalkit score nightly --engine stream --workers 2
+    evalkit score nightly --engine dask --scheduler tcp://10.0.0.1:8786
     """
     from evalkit.report.build import score_run  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report.terminal import summary_view  # noqa: PLC0415
 
-    if engine != "stream" and workers:
-        raise UsageError("--workers: found without --engine stream, wanted both or neither.")
-    if engine == "stream" and manual:
-        raise UsageError(
-            "--manual: found with --engine stream, wanted one of them: scores set by hand are few."
-        )
+    _check(engine, workers=workers, scheduler=scheduler, manual=manual)
     told = []
     for run in runs:
         named: dict[str, Any] = {
@@ -90,9 +98,9 @@ def score(  # noqa: PLR0913 - one parameter an option
             "intake": intake(),
         }
         opened = (
-            streamed_of(run, workers=workers or 1, **named)
-            if engine == "stream"
-            else nullcontext(digest_of(run, manual=manual, **named))
+            nullcontext(digest_of(run, manual=manual, **named))
+            if engine == "memory"
+            else streamed_of(run, reduced=_reduced(engine, workers, scheduler), rows=part_rows, **named)
         )
         with opened as digest:
             written = score_run(digest, reports_dir / digest.run.run_id)
@@ -101,6 +109,26 @@ def score(  # noqa: PLR0913 - one parameter an option
                 show(summary_view(digest, files=written.files))
     if as_json:
         say(told[0] if len(told) == 1 else told)
+
+
+def _check(engine: str, **given: object) -> None:
+    """UsageError for an option that the engine does not have."""
+    lacking = {"memory": ("workers", "scheduler"), "stream": ("scheduler", "manual"), "dask": ("manual",)}
+    for option in lacking[engine]:
+        if given[option] is not None:
+            raise UsageError(f"--{option}: found with --engine {engine}, wanted one or the other.")
+    if given["workers"] and given["scheduler"]:
+        raise UsageError("--workers: found with --scheduler, whose workers are there already; name one.")
+
+
+def _reduced(engine: str, workers: int | None, scheduler: str | None) -> Reduced:
+    """Who measures the parts of a run, telling on standard error."""
+    from evalkit.engines import cluster, pool  # noqa: PLC0415 - heavy imports wait for the command
+
+    tell = partial(click.echo, err=True)
+    if engine == "dask":
+        return partial(cluster.reduced, scheduler=scheduler, workers=workers or 2, tell=tell)
+    return partial(pool.reduced, workers=workers or 1, tell=tell)
 
 
 @click.command()

@@ -56,6 +56,10 @@ class Part(NamedTuple):
     stop: int
     kin: Rows | None
 
+    def __str__(self) -> str:
+        """Which records these are, from 1, as they stand in the run without superseded ones."""
+        return f"part {self.number + 1}, records {self.start + 1} to {self.stop}"
+
 
 @dataclass(frozen=True)
 class Measuring:

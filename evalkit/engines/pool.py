@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import multiprocessing
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -11,13 +12,25 @@ from typing import Any, TypeVar
 
 from evalkit.errors import Incomplete
 
-__all__ = ["mapped"]
+__all__ = ["mapped", "reduced"]
 
 _Item = TypeVar("_Item")
 _Found = TypeVar("_Found")
 
 _AHEAD = 2
 """How many items each worker has in hand, so that none waits for another and few results do."""
+
+
+def reduced(
+    function: Callable[[_Item], _Found],
+    plus: Callable[[_Found, _Found], _Found],
+    items: Sequence[_Item],
+    *,
+    workers: int = 1,
+    tell: Callable[[str], object] = str,
+) -> _Found:
+    """What the function gives for all items, added up in their order; as `mapped`."""
+    return functools.reduce(plus, mapped(function, items, workers=workers, tell=tell))
 
 
 def mapped(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -10,11 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 
 from evalkit.engines.parted import Measuring, Part, measuring
-from evalkit.engines.pool import mapped
+from evalkit.engines.pool import reduced
 from evalkit.errors import UnknownName
 from evalkit.metrics.intent import LabelReport
 from evalkit.metrics.latency import LATENCIES, distribution
@@ -30,10 +30,15 @@ from evalkit.report.schemas import SAMPLES, samples_schema
 from evalkit.report.scratch import Scratch, beside
 from evalkit.report.slice_table import dimensions, slice_rows
 
-__all__ = ["ROWS", "Scoring", "Streamed", "streamed"]
+__all__ = ["ROWS", "Reduced", "Scoring", "Streamed", "streamed"]
 
 ROWS = 16_384
 """Records of a part."""
+
+Reduced: TypeAlias = Callable[
+    [Callable[[Part], Partial], Callable[[Partial, Partial], Partial], Sequence[Part]], Partial
+]
+"""Does the first with each part, and adds up what comes of it in the order of the parts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,27 +83,26 @@ def streamed(
     by: Sequence[str] = (),
     intake: Intake | None = None,
     rows: int = ROWS,
-    workers: int = 1,
-    tell: Callable[[str], object] = str,
+    reduced: Reduced = reduced,
+    folder: Path | None = None,
 ) -> Iterator[Streamed | None]:
     """The run at `path`, measured in parts of `rows` records; None where it cannot be (`records.on_file`).
 
-    `workers` processes measure it; the parts and who measured them change no bit. `tell` hears of one that died.
+    `reduced` says who measures them, which changes no bit: `engines.pool`, `engines.cluster`.
 
-    Its samples are in a folder of their own until the block ends. Raises as `engines.scored`, and UnknownName for
+    Its samples are in a folder of their own, in `folder` where one is given, until the block ends. Raises as `engines.scored`, and UnknownName for
     a field that no record has.
     """
     taken = intake or Intake()
-    with tempfile.TemporaryDirectory(prefix="evalkit-") as folder:
+    with tempfile.TemporaryDirectory(prefix=".parts-", dir=folder) as place:
         plan = measuring(path, intake=taken, rows=rows)
         if plan is None:
             yield None
             return
         measure, parts = plan
-        scratch = Scratch(Path(folder), len(parts))
+        scratch = Scratch(Path(place), len(parts))
         scoring = Scoring(measure, tuple(by), stem(path), scratch)
-        found = mapped(scoring, parts, workers=workers, tell=tell)
-        yield _digest(measure, functools.reduce(_plus, found), scratch, taken, tuple(by))
+        yield _digest(measure, reduced(scoring, _plus, parts), scratch, taken, tuple(by))
 
 
 @dataclass(frozen=True)

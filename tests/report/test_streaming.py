@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from evalkit.contracts import EvalRecord, Judgement
+from evalkit.engines.pool import reduced
 from evalkit.engines.scored import scored
 from evalkit.errors import UnknownName
 from evalkit.judgements import Judged, content_of, judged_path
@@ -33,7 +35,7 @@ def at_once(path: Path, folder: Path, by: Sequence[str]) -> dict[str, bytes]:
 
 
 def in_parts(path: Path, folder: Path, by: Sequence[str], rows: int, workers: int = 1) -> dict[str, bytes]:
-    with streamed(path, by=by, rows=rows, workers=workers) as found:
+    with streamed(path, by=by, rows=rows, reduced=partial(reduced, workers=workers)) as found:
         assert found is not None
         score_run(found, folder)
     summary = json.loads((folder / "summary.json").read_text())
