@@ -1,9 +1,9 @@
-"""Peak resident memory and wall time of `evalkit score --engine stream` as runs grow.
+"""Peak resident memory and wall time of `evalkit score` part by part as runs grow.
 
-    python benchmarks/memory.py [--workers 2] [records …]
+    python benchmarks/memory.py [--workers 2] [--engine stream] [--part-rows 4096] [records …]
 
 Runs of 1.8 KB a record are generated on the fly and deleted after. Memory is what all processes hold together:
-pages that they share are counted once (PSS), pages of files that the kernel may drop at any time are counted too.
+pages that they share are counted once (PSS), pages of files count as well.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ def main() -> None:
     """Print one row a size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--engine", default="stream")
+    parser.add_argument("--engine", choices=["stream", "dask"], default="stream")
+    parser.add_argument("--part-rows", type=int, default=4_096)
     parser.add_argument("records", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
     told = parser.parse_args()
     print("| records | run MB | reading | seconds | peak MiB, shared once | peak MiB, summed |")
@@ -105,7 +106,7 @@ def main() -> None:
                 told.engine,
                 "--json",
             ]
-            command += ["--workers", str(told.workers)] if told.engine == "stream" else []
+            command += ["--workers", str(told.workers), "--part-rows", str(told.part_rows)]
             for reading in ("lines", "columns"):
                 seconds, shared, resident = watched(command, folder)
                 print(

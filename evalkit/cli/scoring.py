@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
@@ -53,7 +54,7 @@ __all__ = ["report", "score"]
     help="The dask scheduler, tcp://host:port; else a cluster on this machine.",
 )
 @click.option(
-    "--part-rows", type=click.IntRange(min=1), default=16_384, show_default=True, help="Records of a part."
+    "--part-rows", type=click.IntRange(min=1), default=4_096, show_default=True, help="Records of a part."
 )
 @bad_lines
 @places
@@ -85,6 +86,8 @@ def score(  # noqa: PLR0913 - one parameter an option
     evalkit score nightly --engine stream --workers 2
     evalkit score nightly --engine dask --scheduler tcp://10.0.0.1:8786
     """
+    if engine != "memory":  # a pool of Arrow's own keeps what it once had, in every process
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     from evalkit.report.build import score_run  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report.terminal import summary_view  # noqa: PLC0415
 

@@ -32,7 +32,7 @@ from evalkit.report.slice_table import dimensions, slice_rows
 
 __all__ = ["ROWS", "Reduced", "Scoring", "Streamed", "streamed"]
 
-ROWS = 16_384
+ROWS = 4_096
 """Records of a part."""
 
 Reduced: TypeAlias = Callable[
