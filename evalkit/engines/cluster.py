@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,19 +26,18 @@ def reduced(
     scheduler: str | None = None,
     workers: int = 2,
     tell: Callable[[str], object] = str,
-    name: Callable[[_Item], str] = str,
 ) -> _Found:
     """What the function gives for all items, added up in their order, as a tree on the workers.
 
     The cluster is that of the `scheduler` (`tcp://host:port`), else one on this machine with so many `workers`.
-    `tell` hears how far it is. An item that fails, or that kills its workers, ends it: Incomplete with its
-    `name`; errors of this package come as they are. UsageError without the extra or the scheduler.
+    `tell` hears how far it is. An item that fails, or that kills its workers, ends it: Incomplete naming
+    it; errors of this package come as they are. UsageError without the extra or the scheduler.
     """
     with _client(scheduler, workers) as client:
         given = client.scatter(function, broadcast=True)
         parts = client.map(_do, items, function=given, pure=False)
         total = _tree(client, plus, parts)
-        _wait(parts, items, tell=tell, name=name)
+        _wait(parts, items, tell=tell)
         found: _Found = total.result()
         return found
 
@@ -60,7 +60,6 @@ def _wait(
     items: Sequence[_Item],
     *,
     tell: Callable[[str], object],
-    name: Callable[[_Item], str],
 ) -> None:
     """Tell of each item that is done; raises for the first that failed."""
     from distributed import as_completed  # noqa: PLC0415 - an extra
@@ -72,7 +71,7 @@ def _wait(
         if error is not None:
             item = items[parts.index(future)]
             raise Incomplete(
-                f"{name(item)}: found {type(error).__name__} ({error}), wanted its scores; look at these lines, "
+                f"{item}: found {type(error).__name__} ({error}), wanted its scores; look at these lines, "
                 "or give the workers more memory."
             ) from error
         tell(f"{done} of {len(parts)} parts")
@@ -88,7 +87,12 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Client]:
         ) from None
     with ExitStack() as stack:
         if scheduler is None:
-            cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+            cluster = LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,  # what fails is told once, by us
+            )
             yield stack.enter_context(Client(stack.enter_context(cluster)))
             return
         try:

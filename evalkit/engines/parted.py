@@ -20,6 +20,7 @@ from evalkit.contracts import Manifest, MetricResult
 from evalkit.engines.configured import configured
 from evalkit.engines.local import local, refuse_twice, told
 from evalkit.engines.rules import with_verdicts
+from evalkit.errors import EvalkitError, Incomplete
 from evalkit.judgements import Joining, judged_path, read_judged
 from evalkit.metrics.intent import parents_of
 from evalkit.metrics.judged import JUDGE_ERRORS
@@ -31,6 +32,7 @@ from evalkit.slices import PerSample, Scores, slice_mean
 __all__ = ["Measured", "Measuring", "Part", "Place", "measuring"]
 
 Rows = NDArray[np.int64]
+_LONGEST = 300
 _JUDGED = "judged"
 _OF_CASES = "passes"
 """The family that holds the tries of a case against each other."""
@@ -55,10 +57,11 @@ class Part(NamedTuple):
     start: int
     stop: int
     kin: Rows | None
+    told: str
 
     def __str__(self) -> str:
-        """Which records these are, from 1, as they stand in the run without superseded ones."""
-        return f"part {self.number + 1}, records {self.start + 1} to {self.stop}"
+        """The file, and which of its lines these are about: `run.jsonl, lines 1 to 4096`."""
+        return self.told
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,16 @@ class Measuring:
         return {name: value for name, value in vars(self).items() if name != "_said"}
 
     def of(self, part: Part) -> Measured:
-        """The part, measured; raises as `local`."""
+        """The part, measured; raises as `local`, and Incomplete naming the part for what fails without a word."""
+        try:
+            return self._measured(part)
+        except EvalkitError:
+            raise
+        except Exception as error:
+            found = f"{type(error).__name__}: {error}"[:_LONGEST]
+            raise Incomplete(f"{part}: found {found}, wanted scores; mend the metric or the line.") from error
+
+    def _measured(self, part: Part) -> Measured:
         records = self._ready(self.run.between(part.start, part.stop))
         results, places = list[MetricResult](), dict[str, Place]()
         for family, (spec, params) in enumerate(self.specs):
@@ -147,7 +159,9 @@ def _parts(run: OnFile, rows: int) -> Iterator[Part]:
     cases = run.cases()
     for number, start in enumerate(range(0, len(run), rows)):
         stop = min(start + rows, len(run))
-        yield Part(number, start, stop, None if cases is None else _kin(cases, start, stop))
+        kin = None if cases is None else _kin(cases, start, stop)
+        first, last = run.lines(start, stop)
+        yield Part(number, start, stop, kin, f"{run.path}, lines {first} to {last}")
 
 
 def _kin(cases: NDArray[np.int32], start: int, stop: int) -> Rows | None:

@@ -57,11 +57,11 @@ def mapped(
         except BrokenProcessPool:
             if died_at == done:
                 raise Incomplete(
-                    f"part {done + 1} of {len(items)}: found a worker dead twice, wanted it to end; most likely "
+                    f"{items[done]}: found a worker dead twice over these or the next parts, wanted it to end; most likely "
                     "memory ran out. Try fewer --workers."
                 ) from None
             died_at = done
-            tell(f"a worker died; what it had in hand is done again, from part {done + 1} of {len(items)} on")
+            tell(f"a worker died; what it had in hand is done again, from {items[done]} on")
 
 
 def _by_pool(function: Callable[[_Item], _Found], items: Sequence[_Item], workers: int) -> Iterator[_Found]:

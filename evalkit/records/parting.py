@@ -51,6 +51,11 @@ class OnFile:
         """The records at these rows, in this order."""
         return self._records(self.columns.taken(rows))
 
+    def lines(self, start: int, stop: int) -> tuple[int, int]:
+        """The numbers of the first and the last line among those of some records, from 1."""
+        numbers = self.columns.rows(start, stop, ["@numbers"])["@numbers"].to_numpy()
+        return int(numbers.min()), int(numbers.max())
+
     def pairs(self, first: str, second: str) -> set[tuple[str, str]]:
         """The different texts that two columns of texts have in one record, where both are given."""
         found: set[tuple[str, str]] = set()

@@ -129,3 +129,24 @@ def test_a_scheduler_that_is_not_there_is_told(tmp_path: Path) -> None:
         said = asked.stderr.read().decode()
         assert asked.wait() == 2
     assert "--scheduler tcp:/nowhere" in said
+
+
+@pytest.mark.parametrize(
+    "options", [("--engine", "stream"), ("--engine", "stream", "--workers", "2"), ("--engine", "dask")]
+)
+def test_a_part_that_fails_is_named_by_its_lines(tmp_path: Path, options: tuple[str, ...]) -> None:
+    run(tmp_path / "run.jsonl")
+    (tmp_path / "evalkit.toml").write_text('[metrics."mine:picky"]\n')
+    (tmp_path / "mine.py").write_text(
+        "from evalkit import MetricResult, slice_mean\n\n\ndef picky(records):\n"
+        "    def score(record):\n        return 1 / (record.ttft_ms - 205)\n\n"
+        "    return MetricResult('picky', *slice_mean(records, score))\n"
+    )
+    command = [sys.executable, "-m", "evalkit", "score", "run.jsonl", "--part-rows", "50", "--json", *options]
+    environment = {**ENVIRONMENT, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
+    asked = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert asked.returncode == 3, asked.stderr
+    assert "run.jsonl, lines 101 to 150: found ZeroDivisionError" in asked.stderr
+    assert "Traceback" not in asked.stderr
