@@ -2,7 +2,7 @@
 
     python benchmarks/memory.py [--workers 2] [--engine stream] [--part-rows 4096] [records …]
 
-Runs of 1.8 KB a record are generated on the fly and deleted after. Memory is what all processes hold together:
+Runs of 1.5 KB a record are generated on the fly and deleted after. Memory is what all processes hold together:
 pages that they share are counted once (PSS), pages of files count as well.
 """
 

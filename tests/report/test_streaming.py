@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from evalkit.report.digest import Run, digest
 from evalkit.report.streaming import streamed
 
 BY = ("difficulty", "tags", "intent_l1,difficulty", "requires_rag")
+ORDERLESS = ("slices.parquet", "confusions.parquet", "latency.parquet")
 
 
 def written(path: Path, records: Sequence[EvalRecord]) -> Path:
@@ -114,3 +116,15 @@ def test_workers_change_no_bit(run: Path, tmp_path: Path) -> None:
     wanted = in_parts(run, tmp_path / "one", BY, 40)
     for workers, rows in ((2, 40), (8, 30)):
         assert in_parts(run, tmp_path / f"{workers}", BY, rows, workers) == wanted
+
+
+def test_the_order_of_the_lines_changes_no_mean_and_no_interval(
+    rich_run: list[EvalRecord], tmp_path: Path
+) -> None:
+    once = list({record.sample_id: record for record in rich_run}.values())
+    path = written(tmp_path / "run.jsonl", once)
+    wanted = in_parts(path, tmp_path / "in_order", BY, 11)
+    random.Random(7).shuffle(once)  # noqa: S311 - test data
+    found = in_parts(written(path, once), tmp_path / "shuffled", BY, 17)
+    assert found["samples.parquet"] != wanted["samples.parquet"]
+    assert {name: found[name] for name in ORDERLESS} == {name: wanted[name] for name in ORDERLESS}
