@@ -47,9 +47,11 @@ def columns_of(file: HeldFile, intake: Intake) -> Sealed:
 
 
 def _aside(file: HeldFile, intake: Intake) -> Sealed:
-    place = tempfile.TemporaryDirectory(prefix="evalkit-")
-    found = _made(Path(place.name) / "columns", file, intake)
-    weakref.finalize(found, place.cleanup)
+    place = Path(tempfile.mkdtemp(prefix="evalkit-"))
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, place, ignore_errors=True)
+        found = _made(place / "columns", file, intake)
+        weakref.finalize(found, stack.pop_all().close)
     if intake.reject and not intake.rejected and found.head["state"] == list(file.state()):
         with (
             contextlib.suppress(StorageError),

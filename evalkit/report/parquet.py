@@ -19,7 +19,7 @@ from evalkit.writing.disk import storing
 __all__ = ["encoded", "write", "write_parts"]
 
 
-_ROW_GROUP = 65_536
+_ROW_GROUP = 16_384
 """Rows of a row group; only the last may have fewer."""
 
 
