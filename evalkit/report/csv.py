@@ -52,12 +52,12 @@ def per_sample(digest: Digest, *, raw: bool = False) -> bytes:
 def _columns(digest: Digest) -> tuple[list[str], Iterator[list[Any]]]:
     samples = digest.tables.samples
     place = samples.column_names.index(_AFTER) + 1
-    failed = {id(failure.record): failure for failure in digest.failures.failed}
+    failed = {failure.row: failure for failure in digest.failures.failed}
     columns = [samples[name].to_pylist() for name in samples.column_names]
 
     def rows() -> Iterator[list[Any]]:
-        for record, *row in zip(digest.run.records, *columns, strict=True):
-            failure = failed.get(id(record))
+        for number, (record, *row) in enumerate(zip(digest.run.records, *columns, strict=True)):
+            failure = failed.get(number)
             reasons = "; ".join(reason.text for reason in failure.reasons) if failure else None
             told = [failure.gate if failure else None, reasons]
             yield [*row[:place], *told, *row[place:], record.response]

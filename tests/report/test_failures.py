@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from evalkit.contracts import EvalRecord, MetricResult
 from evalkit.engines.local import local
 from evalkit.records import Records
+from evalkit.report.csv import per_sample
 from evalkit.report.failures import Failures, as_lines, failures
 from evalkit.report.reasons import GATES
+from evalkit.report.summary import summary
 from evalkit.slices import slice_mean
 
 
@@ -221,3 +224,23 @@ def test_lines_hold_the_whole_failure() -> None:
 
 def test_no_failure_no_line() -> None:
     assert as_lines(found(case()), run_id="r") == b""
+
+
+class Fresh(Sequence[EvalRecord]):
+    """Rows that are made anew whenever somebody asks, as those of a large file are."""
+
+    def __init__(self, rows: list[EvalRecord]) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return self.rows[index].model_copy()
+
+
+def test_rows_that_are_made_anew_are_charged_all_the_same(make_digest, rich_run: list[EvalRecord]) -> None:
+    kept, fresh = make_digest(rich_run), make_digest(Records(Fresh(rich_run)))
+    assert kept.failures.failed
+    assert summary(fresh, files=()) == summary(kept, files=())
+    assert per_sample(fresh) == per_sample(kept)
