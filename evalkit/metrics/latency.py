@@ -108,8 +108,7 @@ def _columns(table: Records) -> dict[str, Scores]:
 
 def _first_try(table: Records, channel: str) -> _Mask:
     """Where the target answered, not a cache, and at the first try: any other latency is not what a user waits."""
-    tries = np.array([len(tries or ()) for tries in table.column(f"{channel}_attempts")], dtype=np.int64)
-    first: _Mask = ~_cached(table) & (tries <= 1)
+    first: _Mask = ~_cached(table) & (table.sizes(f"{channel}_attempts") <= 1)
     return first
 
 
@@ -128,8 +127,9 @@ def _waited(table: Records) -> _Column:
 
     Of a dialog only the first turn was due, and its record has the times of the last.
     """
-    due = np.array([moment is not None for moment in table.column("scheduled_at")], dtype=np.bool_)
-    due &= np.array([len(turns or ()) <= 1 for turns in table.column("dialog")], dtype=np.bool_)
+    due = table.told("scheduled_at").copy()
+    for row in np.flatnonzero(due & table.given("dialog")).tolist():
+        due[row] = len(table[row].dialog) <= 1
     queue, connect = (table.numbers(f"answer_timings.{name}_ms") for name in ("queue", "connect"))
     return np.where(due, queue + np.nan_to_num(connect), np.nan)
 

@@ -74,6 +74,7 @@ GIVEN = (
     "judgements",
     "expected_turns",
     "asked_at",
+    "scheduled_at",
     "rule_pass_threshold",
     "retrieved_chunk_ids",
     "answer_attempts",

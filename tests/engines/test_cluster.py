@@ -150,3 +150,14 @@ def test_a_part_that_fails_is_named_by_its_lines(tmp_path: Path, options: tuple[
     assert asked.returncode == 3, asked.stderr
     assert "run.jsonl, lines 101 to 150: found ZeroDivisionError" in asked.stderr
     assert "Traceback" not in asked.stderr
+
+
+@pytest.mark.parametrize("engine", ["stream", "dask"])
+@pytest.mark.parametrize("option", ["--cluster", "--manual"])
+def test_what_takes_all_samples_at_once_is_refused(tmp_path: Path, engine: str, option: str) -> None:
+    path = run(tmp_path / "run.jsonl")
+    with score(path, "--engine", engine, option, "tags", reports=tmp_path / "reports") as asked:
+        said = asked.stderr.read().decode()
+        assert asked.wait() == 2
+    assert f"{option}: found with --engine {engine}" in said
+    assert not (tmp_path / "reports").exists()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from evalkit.contracts import EvalRecord, Judgement
@@ -103,6 +104,45 @@ def test_a_field_that_only_some_parts_have_can_be_sliced_by(tmp_path: Path) -> N
     assert in_parts(path, tmp_path / "parts", ("shop",), 2) == wanted
     with pytest.raises(UnknownName, match="shoe"), streamed(path, by=("shoe",), rows=2):
         pass
+
+
+def task(number: int, *, known: bool = True) -> EvalRecord:
+    """A task that was done; where it is not known, nobody knows what was understood."""
+    done = {"rule": "mine", "passed": True, "score": 1.0, "scope": "last_turn", "layer": "completion"}
+    told = {"intent_l2": "A", "intent_pred": "A", "verdicts": [done]}
+    status = "ok" if known else "error"
+    return EvalRecord.model_validate({"sample_id": f"t{number}", "evidence_status": status, **told})
+
+
+@pytest.mark.parametrize(
+    "undecided",
+    [(), (0,), (5,), (2, 3), range(9)],
+    ids=["none", "in the first part", "in a middle part", "in two parts", "everywhere"],
+)
+def test_bounds_stand_where_any_part_has_an_undecided_task(tmp_path: Path, undecided: Sequence[int]) -> None:
+    rows = [task(number, known=number not in undecided) for number in range(9)]
+    rows[7] = EvalRecord(sample_id="t7", rules_passed=True)
+    path = written(tmp_path / "run.jsonl", rows)
+    wanted = at_once(path, tmp_path / "once", ())
+    assert in_parts(path, tmp_path / "parts", (), 3) == wanted
+    found = pq.read_table(tmp_path / "parts" / "samples.parquet")
+    assert ("success_rate_worst" in found.column_names) == bool([*undecided])
+    assert found["success_level"].to_pylist()[0] == (None if 0 in undecided else "success")
+    assert found["success_most"].to_pylist()[0] == "success"
+
+
+def test_latencies_from_the_schedule_stand_where_any_part_had_one(tmp_path: Path) -> None:
+    told = {"total_ms": 20.0, "ttft_ms": 10.0, "answer_timings": {"queue_ms": 5.0, "connect_ms": 1.0}}
+    rows = [EvalRecord.model_validate({"sample_id": f"c{n}", **told}) for n in range(6)]
+    path = written(tmp_path / "run.jsonl", rows)
+    assert in_parts(path, tmp_path / "never", (), 2) == at_once(path, tmp_path / "never_at_once", ())
+    due = {"sample_id": "c3", "scheduled_at": "2026-11-30T00:00:00Z", **told}
+    rows[3] = EvalRecord.model_validate(due)
+    path = written(path, rows)
+    wanted = at_once(path, tmp_path / "once", ())
+    assert in_parts(path, tmp_path / "parts", (), 2) == wanted
+    names = pq.read_table(tmp_path / "parts" / "latency.parquet")["name"].to_pylist()
+    assert names[-2:] == ["ttft_from_schedule_ms", "total_from_schedule_ms"]
 
 
 def test_what_cannot_stay_on_file_is_not_streamed(tmp_path: Path) -> None:
