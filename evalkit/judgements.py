@@ -22,6 +22,7 @@ from evalkit.reading import read, stem
 from evalkit.records import Records
 
 __all__ = [
+    "Joining",
     "Judged",
     "JudgedKey",
     "content_of",
@@ -113,6 +114,26 @@ def newest(lines: Iterable[Judged]) -> dict[JudgedKey, Judged]:
     return {line.key: line for line in lines}
 
 
+class Joining:
+    """What was said of a run, ready to be joined to its records, all of them or a part."""
+
+    def __init__(self, lines: Iterable[Judged]) -> None:
+        """The lines of a run; of those with one key the last counts."""
+        kept = list(newest(lines).values())
+        self._last = {line.metric: line.judge for line in kept}
+        self._by_sample: dict[str, list[Judged]] = defaultdict(list)
+        for line in kept:
+            self._by_sample[line.sample].append(line)
+
+    def to(self, records: Records) -> Records:
+        """The records with what was said of them; as `joined`."""
+        if not self._by_sample:
+            return records
+        rows = {row: self._by_sample[key] for row, key in enumerate(records.keys) if key in self._by_sample}
+        changes = {row: _with_judgements(records[row], said, self._last) for row, said in rows.items()}
+        return records.replaced(changes)
+
+
 def joined(records: Records, lines: Iterable[Judged]) -> Records:
     """The records with what was said of them in `judgements`, by metric; repeats are put together.
 
@@ -120,15 +141,7 @@ def joined(records: Records, lines: Iterable[Judged]) -> Records:
     `metric@judge`. Lines about other content than the record has are left out, as are those of a judge that
     was since asked with something else.
     """
-    kept = list(newest(lines).values())
-    if not kept:
-        return records
-    last = {line.metric: line.judge for line in kept}
-    by_sample: dict[str, list[Judged]] = defaultdict(list)
-    for line in kept:
-        by_sample[line.sample].append(line)
-    rows = {row: by_sample[key] for row, key in enumerate(records.keys) if key in by_sample}
-    return records.replaced({row: _with_judgements(records[row], said, last) for row, said in rows.items()})
+    return Joining(lines).to(records)
 
 
 def _with_judgements(record: EvalRecord, lines: Sequence[Judged], last: Mapping[str, str]) -> EvalRecord:

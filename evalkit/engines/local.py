@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from evalkit.errors import UsageError
 from evalkit.records import Records, RecordsLike
 from evalkit.registry import Spec, bind
 
-__all__ = ["DEFAULT", "local"]
+__all__ = ["DEFAULT", "local", "refuse_twice", "told"]
 
 DEFAULT = tuple(
     Spec(name)
@@ -42,18 +42,23 @@ def local(records: RecordsLike, *, metrics: Sequence[Spec] = DEFAULT) -> list[Me
     Raises UnknownName for a metric nobody knows, UsageError for parameters that do not fit or when two
     results have the same name.
     """
-    functions = [(bind("metric", spec), _told(spec.params)) for spec in metrics]
+    functions = [(bind("metric", spec), told(spec.params)) for spec in metrics]
     table = Records.of(records)
     results = [
-        replace(result, params=told) for function, told in functions for result in _flat(function(table))
+        replace(result, params=params) for function, params in functions for result in _flat(function(table))
     ]
-    twice = [name for name, n in Counter(result.name for result in results).items() if n > 1]
-    if twice:
-        raise UsageError(f"metrics: found two results named {', '.join(twice)}, wanted each name once.")
+    refuse_twice(result.name for result in results)
     return results
 
 
-def _told(params: Mapping[str, Any]) -> str:
+def refuse_twice(names: Iterable[str]) -> None:
+    """UsageError where two results have one name."""
+    twice = [name for name, n in Counter(names).items() if n > 1]
+    if twice:
+        raise UsageError(f"metrics: found two results named {', '.join(twice)}, wanted each name once.")
+
+
+def told(params: Mapping[str, Any]) -> str:
     """The parameters in one line, the same for the same values; what is long is told by its hash."""
     texts = {name: json.dumps(value, ensure_ascii=False, sort_keys=True) for name, value in params.items()}
     short = {

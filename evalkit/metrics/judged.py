@@ -15,8 +15,9 @@ from evalkit.judgements import Judged
 from evalkit.records import Records, RecordsLike
 from evalkit.slices import Scores, slice_mean
 
-__all__ = ["compute"]
+__all__ = ["JUDGE_ERRORS", "compute"]
 
+JUDGE_ERRORS = "judge_error_rate"
 _RATES = {"intent_classification", "safety"}
 
 
@@ -36,7 +37,7 @@ def compute(records: RecordsLike) -> list[MetricResult]:
     failed = slice_mean(table, _failed, where=asked)
     return [
         *results,
-        MetricResult("judge_error_rate", *failed, is_pct=True, is_rate=True, lower_is_better=True),
+        MetricResult(JUDGE_ERRORS, *failed, is_pct=True, is_rate=True, lower_is_better=True),
     ]
 
 

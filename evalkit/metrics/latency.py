@@ -17,12 +17,22 @@ from evalkit.records import Records, RecordsLike
 from evalkit.slices import Scores, slice_mean
 from evalkit.stats import nearest_rank
 
-__all__ = ["Latency", "compute", "quantiles"]
+__all__ = ["LATENCIES", "Latency", "compute", "distribution", "observations", "quantiles"]
 
 _Column = NDArray[np.float64]
 _Mask = NDArray[np.bool_]
 
-"""How many observations a percentile needs, so that it is not just the maximum under another name."""
+LATENCIES = (
+    "ttft_ms",
+    "first_event_ms",
+    "total_ms",
+    "icl_ms",
+    "tpot_ms",
+    "evidence_ms",
+    "ttft_from_schedule_ms",
+    "total_from_schedule_ms",
+)
+"""All latencies of `quantiles`, in order; the last two are those of a run with a rate."""
 
 
 class Latency(NamedTuple):
@@ -75,10 +85,17 @@ def quantiles(records: RecordsLike) -> list[Latency]:
     A run with a rate has `ttft_from_schedule_ms` and `total_from_schedule_ms` besides: from the moment a case was
     due, so that what a stalled target kept from being sent is not left out (coordinated omission).
     """
+    return [distribution(name, *observed) for name, observed in observations(records).items()]
+
+
+def observations(records: RecordsLike) -> dict[str, tuple[_Column, _Column]]:
+    """For each latency of `quantiles`: what was counted, and when deadlines cut it off; NaN elsewhere, both (n,)."""
     table = Records.of(records)
-    cuts = _cuts(table)
-    columns = _columns(table) | _scheduled(table)
-    return [_latency(name, scores, cuts.get(name)) for name, scores in columns.items()]
+    cuts, nowhere = _cuts(table), np.full(len(table), np.nan)
+    return {
+        name: (np.where(scores.counted, scores.values, np.nan), cuts.get(name, nowhere))
+        for name, scores in (_columns(table) | _scheduled(table)).items()
+    }
 
 
 def _columns(table: Records) -> dict[str, Scores]:
@@ -92,8 +109,7 @@ def _columns(table: Records) -> dict[str, Scores]:
 
 def _first_try(table: Records, channel: str) -> _Mask:
     """Where the target answered, not a cache, and at the first try: any other latency is not what a user waits."""
-    tries = np.array([len(tries or ()) for tries in table.column(f"{channel}_attempts")], dtype=np.int64)
-    first: _Mask = ~_cached(table) & (tries <= 1)
+    first: _Mask = ~_cached(table) & (table.sizes(f"{channel}_attempts") <= 1)
     return first
 
 
@@ -112,14 +128,14 @@ def _waited(table: Records) -> _Column:
 
     Of a dialog only the first turn was due, and its record has the times of the last.
     """
-    due = np.array([moment is not None for moment in table.column("scheduled_at")], dtype=np.bool_)
-    due &= _one_turn(table)
+    due = table.told("scheduled_at") & _one_turn(table)
     queue, connect = (table.numbers(f"answer_timings.{name}_ms") for name in ("queue", "connect"))
     return np.where(due, queue + np.nan_to_num(connect), np.nan)
 
 
 def _one_turn(table: Records) -> _Mask:
-    return np.array([len(turns or ()) <= 1 for turns in table.column("dialog")], dtype=np.bool_)
+    few: _Mask = table.sizes("dialog") <= 1
+    return few
 
 
 def _cached(table: Records) -> _Mask:
@@ -183,11 +199,11 @@ def _deadline(table: Records, channel: str) -> _Mask:
     return np.isin(codes, [code for code in found if texts[code].startswith("deadline")])
 
 
-def _latency(name: str, scores: Scores, cuts: _Column | None) -> Latency:
-    counted = scores.values[scores.counted]
-    censored = np.array([]) if cuts is None else cuts[~np.isnan(cuts)]
+def distribution(name: str, values: _Column, cuts: _Column) -> Latency:
+    """The distribution of one latency, from its `observations` over any number of records."""
+    counted, censored = values[~np.isnan(values)], cuts[~np.isnan(cuts)]
     seen = np.sort(np.concatenate((counted, censored)))
-    n_total = len(scores.counted)
+    n_total = len(values)
     return Latency(
         name,
         n_total=n_total,

@@ -8,6 +8,19 @@ from __future__ import annotations
 
 from evalkit.records.asked import asked
 from evalkit.records.columns import Groups, Lists, Ranked
+from evalkit.records.parting import OnFile, on_file, parts
 from evalkit.records.table import FIELDS_OF_RUN, Records, RecordsLike, load
 
-__all__ = ["FIELDS_OF_RUN", "Groups", "Lists", "Ranked", "Records", "RecordsLike", "asked", "load"]
+__all__ = [
+    "FIELDS_OF_RUN",
+    "Groups",
+    "Lists",
+    "OnFile",
+    "Ranked",
+    "Records",
+    "RecordsLike",
+    "asked",
+    "load",
+    "on_file",
+    "parts",
+]

@@ -74,6 +74,7 @@ GIVEN = (
     "judgements",
     "expected_turns",
     "asked_at",
+    "scheduled_at",
     "rule_pass_threshold",
     "retrieved_chunk_ids",
     "answer_attempts",
@@ -81,7 +82,7 @@ GIVEN = (
 )
 """The fields of which it is a column whether they hold something: 1, or 0 where they are empty, -1 where null."""
 
-SIZED = ("answer_attempts", "evidence_attempts")
+SIZED = ("answer_attempts", "dialog", "evidence_attempts")
 """Those of GIVEN whose column is the number of their items."""
 
 

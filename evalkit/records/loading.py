@@ -10,22 +10,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from evalkit.contracts import EvalRecord
-from evalkit.contracts.record import sample_key
 from evalkit.errors import BadData, Fault
-from evalkit.reading import Intake, LineCounts, Reading, fit
+from evalkit.reading import Intake, fit
 from evalkit.reading.sources import is_text
 from evalkit.records.asked import asked
-from evalkit.records.batches import batches
 from evalkit.records.columnar import Columns
+from evalkit.records.fields import COLUMNS
 from evalkit.records.held import HeldFile
 from evalkit.records.lazy import FileRows
 from evalkit.records.places import Places
-from evalkit.records.sealed import Sealed, seal, sealed
+from evalkit.records.sealing import columns_of
+from evalkit.records.superseding import newest
 
-__all__ = ["Source", "from_file", "from_frame", "keys_of"]
+__all__ = ["Source", "from_file", "from_frame"]
 
 ROWS_UP_TO = 8 << 20
 """Files of fewer bytes are read as rows: what a form takes to learn would be more than it saves."""
@@ -57,56 +56,17 @@ def from_file(
             return _by_columns(place, taken)
     reading = taken.read(place, EvalRecord, torn_tail=True)
     rows = [asked(record, record.model_fields_set | reading.columns) for record in reading.items]
-    kept = _newest([row.key for row in rows], [row.answer_status == "ok" for row in rows])
-    return Source([rows[row] for row in kept], None, len(rows) - len(kept), reading.torn)
+    kept = newest([row.key for row in rows], [row.answer_status == "ok" for row in rows])
+    return Source([rows[row] for row in kept.values()], None, len(rows) - len(kept), reading.torn)
 
 
 def _by_columns(path: Path, intake: Intake) -> Source:
     file = HeldFile(path)
-    found = sealed(file)
-    if found is None:
-        found = _read(file, intake)
-    else:
-        intake.counts = found.counts
-    return Source(FileRows(file, found.places), Columns(found.columns), found.superseded, found.counts.torn)
-
-
-def _read(file: HeldFile, intake: Intake) -> Sealed:
-    """The columns of a file, from its lines; kept beside it where every line is good."""
-    before, reading = file.state(), Reading[EvalRecord](most=BadData.shown)
-    parts = list(batches(file.path, reading, rejecting=intake.reject))
-    intake.settle(file.path, reading, ok=sum(len(part.columns) for part in parts))
-    table = pa.concat_tables([part.columns for part in parts])
-    places = Places.joined([part.places for part in parts])
-    answered = np.asarray(table["answer_status"]) == "ok"
-    kept = np.array(_newest(keys_of(Columns(table)), answered.tolist()), dtype=np.int64)
-    superseded = len(table) - len(kept)
-    if superseded:
-        table, places = table.take(kept), places.taken(kept)
-    counts = intake.counts or LineCounts(0, 0, 0, 0, 0)
-    found = Sealed(table, places, superseded, counts)
-    if not reading.faults and file.state() == before:
-        seal(file, found)
-    return found
-
-
-def keys_of(columns: Columns) -> list[str]:
-    """The identity of each sample, in order."""
-    ids, repeats = columns.values("sample_id"), columns.values("repeat")
-    if not any(repeats) and not columns.contains("sample_id", ["#"]).any():
-        return ids
-    return [sample_key(name, repeat) for name, repeat in zip(ids, repeats, strict=True)]
-
-
-def _newest(keys: Sequence[str], answered: Sequence[bool]) -> list[int]:
-    """The row of each sample that counts, in the order of the samples' first appearance."""
-    if len(set(keys)) == len(keys):
-        return list(range(len(keys)))
-    kept: dict[str, int] = {}
-    for row, key in enumerate(keys):
-        if key not in kept or answered[row] or not answered[kept[key]]:
-            kept[key] = row
-    return list(kept.values())
+    found = columns_of(file, intake)
+    table = found.table()
+    places = Places(*(table[f"@{name}"].to_numpy() for name in Places._fields))
+    columns = Columns(table.select(list(COLUMNS)))
+    return Source(FileRows(file, places), columns, found.superseded, found.counts.torn)
 
 
 def from_frame(frame: Any) -> list[EvalRecord]:

@@ -3,42 +3,126 @@
 The columns belong to the bytes that they were read from. They are put in place whole, are trusted only while
 those bytes are the same and their own undamaged, and are made anew without a word where not: the file can be
 deleted at any time.
+
+Such a file is an Arrow file of batches of BATCH rows each, and after it one line of JSON that says whose columns
+they are, and then the length and the checksum of that line: all of it can be written without ever going back.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
+import mmap
+import os
+import struct
+import weakref
 import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 import evalkit
-from evalkit.errors import StorageError
 from evalkit.reading import LineCounts
 from evalkit.records.fields import COLUMNS
 from evalkit.records.held import HeldFile
 from evalkit.records.places import Places
-from evalkit.writing import replace
 
-__all__ = ["Sealed", "columns_path", "seal", "sealed"]
+__all__ = ["BATCH", "LAYOUT", "SCHEMA", "Sealed", "columns_path", "ending", "kept"]
 
-_LAYOUT = [3, evalkit.__version__, [f"{name} {kind}" for name, kind in COLUMNS.items()]]
+BATCH = 8_192
+"""Rows of a batch; only the last may have fewer."""
+
+SCHEMA = pa.schema([*COLUMNS.items(), *((f"@{name}", pa.int64()) for name in Places._fields)])
+"""The columns of a record, and where it stands in its file."""
+
+LAYOUT = [4, evalkit.__version__, [f"{name} {kind}" for name, kind in COLUMNS.items()]]
 """What another version of this package would read or write differently."""
 
-_HEAD = 1 << 16
-_DAMAGE = (OSError, ValueError, KeyError, TypeError, RecursionError, pa.ArrowException)
+_ENDING = struct.Struct("<II")
+_PIECE = 1 << 20
+_DAMAGE = (OSError, ValueError, KeyError, TypeError, RecursionError, struct.error, pa.ArrowException)
 
 
-class Sealed(NamedTuple):
-    """A run as columns: where its records stand in the file, and what became of the other lines."""
+class Sealed:
+    """A run as columns on file: where its records stand in the run, and what became of the other lines.
 
-    columns: pa.Table
-    places: Places
-    superseded: int
-    counts: LineCounts
+    Opening reads the end of the file only, and checks nothing.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the columns; one of _DAMAGE where they are no such file."""
+        self.path = path
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, self._descriptor)
+        size = os.fstat(self._descriptor).st_size
+        length, crc = _ENDING.unpack(self._at(max(size - _ENDING.size, 0), _ENDING.size))
+        self._end = size - _ENDING.size - length
+        told = self._at(self._end, length) if self._end > 0 else b""
+        if zlib.crc32(told) != crc:
+            raise ValueError(f"{path}: the end is damaged")
+        self.head: dict[str, Any] = json.loads(told)
+        self.superseded = int(self.head["superseded"])
+        self.counts = LineCounts(*self.head["counts"])
+        self._readers: dict[tuple[str, ...], Any] = {}
+
+    def __len__(self) -> int:
+        """How many records there are."""
+        return int(self.head["rows"])
+
+    def is_whole(self) -> bool:
+        """Whether these are columns as this version writes them, and undamaged."""
+        crc, start = 0, 0
+        while start < self._end:
+            piece = self._at(start, min(_PIECE, self._end - start))
+            crc, start = zlib.crc32(piece, crc), start + len(piece)
+        return bool(self.head["layout"] == LAYOUT and self.head["crc32"] == crc)
+
+    def table(self) -> pa.Table:
+        """All columns, mapped into memory."""
+        data = pa.py_buffer(mmap.mmap(self._descriptor, 0, access=mmap.ACCESS_READ))
+        return pa.ipc.open_file(data.slice(0, self._end)).read_all()
+
+    def rows(self, start: int, stop: int, names: Sequence[str] = ()) -> pa.Table:
+        """The columns of some rows, all or those named, read into memory."""
+        reader = self._reader(tuple(names))
+        batches = [reader.get_batch(number) for number in range(start // BATCH, -(-stop // BATCH))]
+        found = pa.Table.from_batches(batches, schema=reader.schema)
+        return found.slice(start - start // BATCH * BATCH, stop - start)
+
+    def taken(self, rows: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:
+        """The columns of these rows, in this order, read into memory batch by batch."""
+        order = np.argsort(rows, kind="stable")
+        numbers, starts = np.unique(rows[order] // BATCH, return_index=True)
+        pieces = zip(numbers.tolist(), np.split(rows[order], starts[1:]), strict=False)
+        parts = [
+            self._reader(()).get_batch(number).take(pa.array(mine - number * BATCH))
+            for number, mine in pieces
+        ]
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        return pa.Table.from_batches(parts, schema=SCHEMA).combine_chunks().take(back)
+
+    def _reader(self, names: tuple[str, ...]) -> Any:
+        if names not in self._readers:
+            wanted = [SCHEMA.get_field_index(name) for name in names]
+            file = open(self._descriptor, "rb", buffering=0, closefd=False)  # noqa: SIM115 - ours to close
+            self._readers[names] = pa.ipc.open_file(
+                pa.PythonFile(file, mode="r"),
+                footer_offset=self._end,
+                options=pa.ipc.IpcReadOptions(included_fields=wanted or None),
+            )
+        return self._readers[names]
+
+    def _at(self, offset: int, size: int) -> bytes:
+        return os.pread(self._descriptor, size, offset)
+
+
+def ending(head: Mapping[str, Any]) -> bytes:
+    """What stands after the Arrow file."""
+    told = json.dumps(head).encode()
+    return told + _ENDING.pack(len(told), zlib.crc32(told))
 
 
 def columns_path(run: Path) -> Path:
@@ -46,17 +130,11 @@ def columns_path(run: Path) -> Path:
     return run.with_name(f".{run.name}.columns")
 
 
-def sealed(file: HeldFile) -> Sealed | None:
+def kept(file: HeldFile) -> Sealed | None:
     """The columns that are kept of the file; None where there are none that belong to these very bytes."""
     try:
-        data = pa.memory_map(str(columns_path(file.path))).read_buffer()
-        end = bytes(data[:_HEAD]).index(b"\n") + 1
-        head = json.loads(bytes(data[:end]))
-        if head["layout"] != _LAYOUT or not _is_of(file, head) or zlib.crc32(data[end:]) != head["crc32"]:
-            return None
-        table = pa.ipc.open_stream(data[end:]).read_all()
-        places = Places(*(table[f"@{name}"].to_numpy() for name in Places._fields))
-        return Sealed(table.select(list(COLUMNS)), places, head["superseded"], LineCounts(*head["counts"]))
+        found = Sealed(columns_path(file.path))
+        return found if _is_of(file, found.head) and found.is_whole() else None
     except _DAMAGE:
         return None
 
@@ -64,25 +142,3 @@ def sealed(file: HeldFile) -> Sealed | None:
 def _is_of(file: HeldFile, head: Any) -> bool:
     """Whether the columns were read from these bytes: as their times tell where they can, else as their hash does."""
     return bool(head["settled"] and head["state"] == list(file.state())) or head["sha256"] == file.sha256()
-
-
-def seal(file: HeldFile, found: Sealed) -> None:
-    """Keep the columns of the file beside it; where the disk refuses, there are none."""
-    whole = found.columns
-    for name, column in found.places._asdict().items():
-        whole = whole.append_column(f"@{name}", pa.array(column))
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, whole.schema) as writer:
-        writer.write_table(whole)
-    body = sink.getvalue()
-    head = {
-        "layout": _LAYOUT,
-        "settled": file.is_settled(),
-        "state": file.state(),
-        "sha256": file.sha256(),
-        "crc32": zlib.crc32(body),
-        "superseded": found.superseded,
-        "counts": found.counts,
-    }
-    with contextlib.suppress(StorageError):
-        replace(columns_path(file.path), json.dumps(head).encode() + b"\n" + body.to_pybytes())

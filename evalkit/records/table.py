@@ -17,7 +17,8 @@ from evalkit.records.columnar import Columns
 from evalkit.records.columns import Codes, Groups, Lists, crossed, grouped, labelled, locked
 from evalkit.records.fields import SIZED
 from evalkit.records.lazy import Changed
-from evalkit.records.loading import ROWS_UP_TO, from_file, from_frame, keys_of
+from evalkit.records.loading import ROWS_UP_TO, from_file, from_frame
+from evalkit.records.superseding import keys_of
 
 if TYPE_CHECKING:
     import pandas as pd

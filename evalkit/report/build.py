@@ -18,6 +18,7 @@ from evalkit.report import csv, html, markdown, parquet
 from evalkit.report.digest import Digest
 from evalkit.report.failures import as_lines
 from evalkit.report.masking import masked_digest, masked_verdict
+from evalkit.report.streaming import Streamed
 from evalkit.report.summary import summary
 from evalkit.report.verdict import Verdict
 from evalkit.writing import folder as made
@@ -26,6 +27,7 @@ from evalkit.writing import replace
 __all__ = ["Written", "report_run", "save_rejects", "score_run"]
 
 
+SAMPLES = "samples.parquet"
 SUMMARY = "summary.json"
 REJECTS = "rejects.jsonl"
 
@@ -47,7 +49,10 @@ def score_run(digest: Digest, folder: Path) -> Written:
     rejects = save_rejects(digest.run.intake, folder)
     told = summary(digest, files=[*tables, *rejects, SUMMARY])
     for name, table in tables.items():
-        parquet.write(table, folder / name)
+        if isinstance(digest, Streamed) and name == SAMPLES:
+            parquet.write_parts(digest.samples(), folder / name, schema=table.schema)
+        else:
+            parquet.write(table, folder / name)
     text = json.dumps(told, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
     replace(folder / SUMMARY, escaped(text))
     return Written({name: folder / name for name in [*tables, *rejects, SUMMARY]}, told)

@@ -6,7 +6,7 @@ The gates, their order and the reasons are those of the failures; nothing is jud
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.contracts import EvalRecord
+from evalkit.records import Records
 from evalkit.report.digest import Digest
 from evalkit.report.failures import Failure, judged
 from evalkit.report.gains import Gain, gain
@@ -34,7 +35,7 @@ class Charges:
     `clusters` (n,) says which samples intervals draw together.
     """
 
-    records: Sequence[EvalRecord]
+    records: Records
     failed: Mapping[int, Failure]
     judged: Rows
     counted: Mapping[str, Rows]

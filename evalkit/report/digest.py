@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from evalkit.contracts import Manifest, MetricResult
+from evalkit.metrics.intent import LabelReport, per_label
 from evalkit.metrics.intent import confusions as error_directions
 from evalkit.metrics.latency import quantiles
 from evalkit.reading import Intake
 from evalkit.records import Records
 from evalkit.report import tables
 from evalkit.report.clusters import clusters
-from evalkit.report.failures import Failures, failures
+from evalkit.report.failures import FailureCounts, Failures, failures
 from evalkit.report.fields import refuse_unknown
 from evalkit.report.figures import Figure, figures, macro
 from evalkit.report.worst import WorstRow, worst
 
-__all__ = ["Channel", "Digest", "Run", "digest"]
+__all__ = ["Channel", "Digest", "Run", "channel", "digest"]
 
 HEADLINE = (
     "intent_top1",
@@ -84,11 +86,23 @@ class Digest:
     failures: Failures
     by: tuple[str, ...] = ()
     cluster: str | None = None
+    apart = False
+    """Whether the run was measured part by part, so that its records, samples and failures are not here."""
 
     @cached_property
     def clusters(self) -> NDArray[np.int64]:
         """Which samples (n,) intervals draw together: those of a case, or of all cases that share `cluster`."""
         return clusters(self.run.records, self.cluster)
+
+    @cached_property
+    def labels(self) -> Sequence[LabelReport]:
+        """How each label fares."""
+        return per_label(self.run.records)
+
+    @cached_property
+    def charged(self) -> FailureCounts:
+        """How many samples failed, and at what."""
+        return self.failures.counts
 
     @cached_property
     def overall(self) -> list[Figure]:
@@ -131,7 +145,7 @@ class Digest:
     @cached_property
     def channels(self) -> tuple[Channel, ...]:
         """The answer channel and the evidence channel."""
-        return _channel(self.tables, "answer"), _channel(self.tables, "evidence")
+        return channel([self.tables.samples], "answer"), channel([self.tables.samples], "evidence")
 
 
 def digest(run: Run, *, by: Sequence[str] = (), cluster: str | None = None) -> Digest:
@@ -157,9 +171,11 @@ def digest(run: Run, *, by: Sequence[str] = (), cluster: str | None = None) -> D
     return Digest(run, found, failures(run.records, run.results), tuple(by), cluster)
 
 
-def _channel(found: tables.Tables, name: str) -> Channel:
-    samples = found.samples
-    errors = Counter(kind for kind in samples[f"{name}_error"].to_pylist() if kind is not None)
-    retried = sum(1 for n in samples[f"{name}_retries"].to_pylist() if n)
-    statuses = Counter(str(status) for status in samples[f"{name}_status"].to_pylist())
+def channel(samples: Iterable[pa.Table], name: str) -> Channel:
+    """How a channel went, from the samples of a run in any number of tables."""
+    errors, statuses, retried = Counter[str](), Counter[str](), 0
+    for table in samples:
+        errors.update(kind for kind in table[f"{name}_error"].to_pylist() if kind is not None)
+        statuses.update(map(str, table[f"{name}_status"].to_pylist()))
+        retried += sum(1 for n in table[f"{name}_retries"].to_pylist() if n)
     return Channel(name, dict(statuses.most_common()), dict(errors.most_common()), retried)

@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,13 @@ from evalkit.contracts import ChannelError, EvalRecord, MetricResult
 from evalkit.reading.encoding import escaped
 from evalkit.records import Records
 from evalkit.report.reasons import GATES, Check, Gate, Reason, channel_reasons, checks, empty_answer
-from evalkit.report.rule_reasons import decided, rule_reasons
+from evalkit.report.rule_reasons import rule_reasons
 from evalkit.slices import scores_of
 
-__all__ = ["Failure", "Failures", "as_lines", "failures", "judged"]
+__all__ = ["Failure", "FailureCounts", "Failures", "as_lines", "failures", "judged"]
+
+
+Flags: TypeAlias = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,34 @@ class Failure:
     def gate(self) -> Gate:
         """The first gate broken: the one that the sample is charged to."""
         return self.reasons[0].gate
+
+
+class FailureCounts(NamedTuple):
+    """How many samples there are, and failed, passed, or were not judged; the failed by gate and by first reason."""
+
+    n_total: int
+    n_failed: int
+    n_passed: int
+    n_unjudged: int
+    by_gate: Mapping[Gate, int]
+    by_kind: Mapping[str, int]
+
+    @classmethod
+    def together(cls, parts: Sequence[FailureCounts]) -> FailureCounts:
+        """The counts of consecutive parts of a run as those of all of it; kinds in the order of first appearance."""
+        gates, kinds = Counter[Gate](), Counter[str]()
+        for part in parts:
+            gates.update(part.by_gate)
+            for kind, n in part.by_kind.items():
+                kinds[kind] += n
+        return cls(
+            sum(part.n_total for part in parts),
+            sum(part.n_failed for part in parts),
+            sum(part.n_passed for part in parts),
+            sum(part.n_unjudged for part in parts),
+            dict(gates),
+            kinds,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,31 +95,55 @@ class Failures:
     @property
     def by_kind(self) -> dict[str, int]:
         """How many failed samples have which first reason, most first."""
-        return dict(Counter(failure.reasons[0].kind for failure in self.failed).most_common())
+        return dict(self.kinds.most_common())
+
+    @property
+    def kinds(self) -> Counter[str]:
+        """The same in the order of first appearance."""
+        return Counter(failure.reasons[0].kind for failure in self.failed)
+
+    @property
+    def counts(self) -> FailureCounts:
+        """The numbers of all that."""
+        n = len(self.failed)
+        return FailureCounts(self.total, n, self.passed, self.unjudged, self.by_gate, self.by_kind)
 
 
 def failures(records: Records, results: Sequence[MetricResult]) -> Failures:
     """Which samples failed, and why, by the score columns that are there and by their own rules."""
     columns = {result.name: scores_of(records, result) for result in results}
-    held = [(check, columns[check.metric]) for check in checks(columns)]
-    measured = judged(records, {name: column.counted for name, column in columns.items()})
-    failed, passed = [], 0
-    for row, record in enumerate(records):
-        counted = [(check, float(column.values[row])) for check, column in held if column.counted[row]]
-        reasons = _reasons(record, counted)
-        if reasons:
+    counted = {name: column.counted for name, column in columns.items()}
+    held = [(check, columns[check.metric].values, counted[check.metric]) for check in checks(columns)]
+    rows = np.logical_or.reduce(
+        [marks & check.broken(values) for check, values, marks in held], axis=0, initial=False
+    )
+    failed = []
+    for row in np.flatnonzero(rows | _odd(records)).tolist():
+        told = [(check, float(values[row])) for check, values, marks in held if marks[row]]
+        if reasons := _reasons(record := records[row], told):
             failed.append(Failure(record, reasons, row))
-        else:
-            passed += bool(measured[row])
+    measured = judged(records, counted)
+    measured[[failure.row for failure in failed]] = False
+    passed = int(measured.sum())
     return Failures(tuple(failed), passed, len(records) - len(failed) - passed)
 
 
-def judged(records: Sequence[EvalRecord], counted: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.bool_]:
+def _odd(records: Records) -> Flags:
+    """The samples (n,) that may have failed whatever was measured: by a channel, an empty answer, or their rules."""
+    odd = records.numbers("rules_passed") == 0
+    for channel in ("answer_status", "evidence_status"):
+        odd |= ~(records.equals(channel, "ok") | records.equals(channel, "skipped"))
+    blank = [text is not None and not text.strip() for text in records.column("response")]
+    found: Flags = odd | np.array(blank, dtype=np.bool_)
+    return found
+
+
+def judged(records: Records, counted: Mapping[str, Flags]) -> Flags:
     """The samples (n,) that some gate is held against: a score column of it counts them, or their rules decide.
 
     `counted` (n,) by metric has where each column counts.
     """
-    rows = np.array([decided(record) for record in records], dtype=np.bool_)
+    rows = records.told("rules_passed").copy()
     for check in checks(counted):
         rows |= counted[check.metric]
     return rows

@@ -14,7 +14,7 @@ from evalkit.slices import Scores, Tally, counted_rows
 from evalkit.stats import DRAWN_UP_TO, mean_interval, wilson
 from evalkit.stats.drawing import SLACK
 
-__all__ = ["Intervals"]
+__all__ = ["Draws", "Intervals", "is_proper", "nothing_told", "told_by_sums"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
@@ -34,16 +34,14 @@ class Intervals:
         """The intervals over these records; those of one number in `clusters` (n,), else of a case, go together."""
         self.records = records
         self._clusters = clusters
-        self._drawn: dict[tuple[bytes, bytes, bool], tuple[float, float]] = {}
+        self._draws = Draws()
 
     def of(self, scores: Scores, sums: Tally, *, by: str | None, is_rate: bool) -> Floats:
         """The lower and the upper bounds as (2, slices); NaN where the scores tell none."""
-        bounds = np.full((2, len(sums.labels)), np.nan)
-        told = np.zeros(len(sums.labels), dtype=np.bool_)
-        if not self._repeats:
-            closed = _closed(sums, is_rate=is_rate)
-            told |= _is_proper(scores) if is_rate else (sums.n_counted > DRAWN_UP_TO) | (sums.deviations == 0)
-            bounds[:, told] = closed[:, told]
+        if self._repeats:
+            bounds, told = nothing_told(sums)
+        else:
+            bounds, told = told_by_sums(sums, is_rate=is_rate, proper=is_proper(scores))
         if not told.all():
             self._draw(bounds, scores, ~told, by=by, is_rate=is_rate)
         return bounds
@@ -60,12 +58,23 @@ class Intervals:
         """Fill in the bounds of the wanted slices one by one."""
         values, members = scores.values, counted_rows(self.records, scores, by=by)
         for place in np.flatnonzero(wanted).tolist():
-            bounds[:, place] = self._interval(
-                values[members[place]], self._cases[members[place]], is_rate=is_rate
-            )
+            rows = members[place]
+            cases = self._cases[rows] if self._repeats else None
+            bounds[:, place] = self._draws.interval(values[rows], cases, is_rate=is_rate)
 
-    def _interval(self, values: Floats, cases: NDArray[np.integer], *, is_rate: bool) -> tuple[float, float]:
-        if self._repeats:
+
+class Draws:
+    """Intervals that are drawn from the scores; equal ones once."""
+
+    def __init__(self) -> None:
+        """None was drawn yet."""
+        self._drawn: dict[tuple[bytes, bytes, bool], tuple[float, float]] = {}
+
+    def interval(
+        self, values: Floats, cases: NDArray[np.integer] | None, *, is_rate: bool
+    ) -> tuple[float, float]:
+        """The bounds for these scores in any order, `cases` the numbers of their cases where some stand twice."""
+        if cases is not None:
             in_order = np.lexsort((values, cases))
             values, clusters = values[in_order], np.cumsum(np.diff(cases[in_order], prepend=-1) != 0)
         else:
@@ -77,7 +86,23 @@ class Intervals:
         return self._drawn[key]
 
 
-def _is_proper(scores: Scores) -> bool:
+def nothing_told(sums: Tally) -> tuple[Floats, Flags]:
+    """The bounds of slices before anything tells them: NaN (2, slices), and none of them told (slices,)."""
+    return np.full((2, len(sums.labels)), np.nan), np.zeros(len(sums.labels), dtype=np.bool_)
+
+
+def told_by_sums(sums: Tally, *, is_rate: bool, proper: bool) -> tuple[Floats, Flags]:
+    """The bounds (2, slices) that follow from sums alone where no case stands twice, and where that is (slices,).
+
+    `proper` says whether all that counts is between 0 and 1.
+    """
+    bounds, told = nothing_told(sums)
+    told |= proper if is_rate else (sums.n_counted > DRAWN_UP_TO) | (sums.deviations == 0)
+    bounds[:, told] = _closed(sums, is_rate=is_rate)[:, told]
+    return bounds, told
+
+
+def is_proper(scores: Scores) -> bool:
     """Whether all that counts is between 0 and 1, as it is in a rate."""
     values, counted = scores.table
     return bool(((values >= 0) & (values <= 1) | ~counted).all())

@@ -39,10 +39,10 @@ Explain: TypeAlias = Callable[[EvalRecord], Reason]
 
 
 class Check(NamedTuple):
-    """A gate held against the column of `metric`: it breaks where `broken(score)`, as `explain` tells."""
+    """A gate held against the column of `metric`: it breaks where `broken(score)`, of one score or many, as `explain` tells."""
 
     metric: str
-    broken: Callable[[float], bool]
+    broken: Callable[[Any], Any]
     explain: Explain
 
 
@@ -67,11 +67,11 @@ def checks(metrics: Iterable[str]) -> list[Check]:
     return [check for check in known if check.metric in names]
 
 
-def _below_one(score: float) -> bool:
+def _below_one(score: Any) -> Any:
     return score < 1 - SLACK
 
 
-def _above_zero(score: float) -> bool:
+def _above_zero(score: Any) -> Any:
     return score > SLACK
 
 

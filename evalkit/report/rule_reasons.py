@@ -14,15 +14,10 @@ from evalkit.engines.rules import rules_of
 from evalkit.report.reasons import Gate, Reason
 from evalkit.rules.logic import named
 
-__all__ = ["decided", "rule_reasons"]
+__all__ = ["rule_reasons"]
 
 _GATES: dict[str | None, Gate] = {"intent": "intent", "completion": "completion"}
 _LONGEST = 200
-
-
-def decided(record: EvalRecord) -> bool:
-    """Whether the rules say something of the record: they hold, or they do not."""
-    return record.rules_passed is not None
 
 
 def rule_reasons(record: EvalRecord) -> Iterator[Reason]:

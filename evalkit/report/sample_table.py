@@ -18,7 +18,7 @@ from evalkit.report.schemas import SAMPLES, samples_schema
 from evalkit.report.text import storable
 from evalkit.slices import Scores, scores_of
 
-__all__ = ["samples"]
+__all__ = ["label_column", "sample_rows", "samples"]
 
 _LABELS = (
     "intent_l1",
@@ -40,11 +40,18 @@ def samples(
     Raises UsageError where two columns would have one name, UnknownName for a field that no record has.
     """
     refuse_unknown(records, by)
+    return sample_rows(records, results, run_id=run_id, by=by)
+
+
+def sample_rows(
+    records: Records, results: Sequence[MetricResult], *, run_id: str, by: Sequence[str]
+) -> pa.Table:
+    """As `samples`, of some records of a run: a field in `by` may be one that only others have."""
     names = [result.name for result in results]
     fields = [field for field in dict.fromkeys(by) if field not in SAMPLES.names]
     _refuse_clashes([*fields, *names])
     fixed = _fixed(records, run_id) | _outcomes(records, results)
-    labels = [_label_column(records, field) for field in fields]
+    labels = [label_column(records, field) for field in fields]
     columns = [_score_column(scores_of(records, result)) for result in results]
     ordered = [fixed[name] for name in SAMPLES.names]
     return pa.table([*ordered, *labels, *columns], schema=samples_schema(names, fields))
@@ -122,7 +129,7 @@ def _label(records: Records, field: str) -> pa.Array[Any]:
     return column
 
 
-def _label_column(records: Records, field: str) -> pa.Array[Any]:
+def label_column(records: Records, field: str) -> pa.Array[Any]:
     """The labels of each sample by a field; a sample without one has an empty list."""
     groups = records.groups(field)
     labels: pa.Array[Any] = pa.array([storable(label) for label in groups.labels], type=pa.string())

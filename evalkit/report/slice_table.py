@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from evalkit.report.schemas import SLICES
 from evalkit.report.text import storable
 from evalkit.slices import Tally, scores_of, tally
 
-__all__ = ["LEVELS", "OVERALL", "signature", "slices"]
+__all__ = ["LEVELS", "OVERALL", "SlicePart", "dimensions", "signature", "slice_rows", "slices"]
 
 Floats = NDArray[np.float64]
 
@@ -41,13 +41,32 @@ def slices(
     one number in `clusters` (n,) together; without it those of a case. UnknownName for a field that no record has.
     """
     refuse_unknown(records, by)
-    dimensions = dict.fromkeys((OVERALL, *LEVELS, *by))
     intervals = Intervals(records, clusters)
     parts = [
-        _part(sums, found, result, dimension, signature(result, eval_set_sha256=eval_set_sha256))
+        SlicePart(sums, found, result, dimension)
         for result in results
-        for dimension, sums, found in _measured(records, result, list(dimensions), intervals)
+        for dimension, sums, found in _measured(records, result, dimensions(by), intervals)
     ]
+    return slice_rows(parts, run_id=run_id, eval_set_sha256=eval_set_sha256)
+
+
+class SlicePart(NamedTuple):
+    """The sums of one metric and dimension, with the bounds (2, slices) of their means."""
+
+    sums: Tally
+    bounds: Floats
+    result: MetricResult
+    dimension: str
+
+
+def dimensions(by: Sequence[str]) -> list[str]:
+    """All dimensions of a run that is sliced by these fields too."""
+    return list(dict.fromkeys((OVERALL, *LEVELS, *by)))
+
+
+def slice_rows(found: Sequence[SlicePart], *, run_id: str, eval_set_sha256: str | None) -> pa.Table:
+    """The rows of these metrics and dimensions, in their order (SLICES)."""
+    parts = [_part(*each, signature(each.result, eval_set_sha256=eval_set_sha256)) for each in found]
     columns = {name: [part[name] for part in parts] for name in SLICES.names if name != "run_id"}
     rows = sum(len(part["mean"]) for part in parts)
     told: dict[str, Any] = {"run_id": pa.repeat(pa.scalar(storable(run_id)), rows)}

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from evalkit.contracts import Manifest
-from evalkit.metrics.intent import averages, per_label
+from evalkit.metrics.intent import averaged
 from evalkit.report.digest import Digest, Run
 from evalkit.report.fix_first import fix_first
 from evalkit.report.fixing_json import plain
@@ -38,18 +38,9 @@ def summary(digest: Digest, *, files: Iterable[str]) -> dict[str, Any]:
         "confusions": [_plain(row) for row in found.confusions.to_pylist()[:SHOWN]],
         "latency": [_plain(row) for row in found.latency.to_pylist()],
         "channels": {channel.name: asdict(channel) for channel in digest.channels},
-        "labels": [
-            label._asdict() for label in (*averages(digest.run.records), *per_label(digest.run.records))
-        ],
-        "failures": {
-            "n_total": digest.failures.total,
-            "n_failed": len(digest.failures.failed),
-            "n_passed": digest.failures.passed,
-            "n_unjudged": digest.failures.unjudged,
-            "by_gate": digest.failures.by_gate,
-            "by_kind": digest.failures.by_kind,
-        },
-        "fix_first": plain(fix_first(digest).first),
+        "labels": [label._asdict() for label in (*averaged(digest.labels), *digest.labels)],
+        "failures": digest.charged._asdict(),
+        "fix_first": None if digest.apart else plain(fix_first(digest).first),
         "files": sorted(files),
     }
 
@@ -82,7 +73,7 @@ def _run(digest: Digest) -> dict[str, Any]:
         "run_id": run.run_id,
         **dict.fromkeys(_KNOWN),
         **known,
-        "n_samples": len(run.records),
+        "n_samples": digest.charged.n_total,
         "n_superseded": run.records.superseded,
         "n_torn": run.records.torn,
     }
@@ -104,20 +95,20 @@ _KNOWN = (
 )
 
 
-def state(run: Run) -> str:
-    """How far the run got: `complete`, or how many of how many samples are there."""
+def state(run: Run, n: int) -> str:
+    """How far the run got: `complete`, or that its `n` samples are there, of how many."""
     manifest = run.manifest
     if manifest is None:
         return "no manifest"
     if manifest.state == "complete":
         return "complete"
     word = "in progress" if manifest.state == "running" else manifest.state
-    return f"{word}, {len(run.records)} of {manifest.planned}"
+    return f"{word}, {n} of {manifest.planned}"
 
 
 def facts(run: Run) -> list[tuple[str, str]]:
     """What is known of the run, as pairs of a name and a text, in the order in which to show them."""
-    pairs = [("state", state(run)), ("samples", str(len(run.records)))]
+    pairs = [("state", state(run, len(run.records))), ("samples", str(len(run.records)))]
     if run.overridden:
         told = ", ".join(f"{n} of {metric}" for metric, n in run.overridden.items())
         pairs.append(("overridden by hand", told))

@@ -48,10 +48,15 @@ def summary_view(digest: Digest, *, files: Mapping[str, Path]) -> RenderableType
         _facts(digest),
         *_worst_intents(digest),
         _failures(digest),
-        first_view(fix_first(digest)),
-        *(Text(f"! {one_line(note)}", "yellow") for note in notes(digest)),
+        *([] if digest.apart else _looked_at(digest)),
         _files(files),
     )
+
+
+def _looked_at(digest: Digest) -> Iterator[RenderableType]:
+    """What takes all records at once to tell: what to fix first, and oddities."""
+    yield first_view(fix_first(digest))
+    yield from (Text(f"! {one_line(note)}", "yellow") for note in notes(digest))
 
 
 def worst_view(rows: Sequence[WorstRow], *, overall: Figure) -> RenderableType:
@@ -85,7 +90,10 @@ def _title(digest: Digest) -> Text:
     run, manifest = digest.run, digest.run.manifest
     about = [manifest.target, Path(manifest.eval_set).name] if manifest else []
     line = cell(run.run_id, "bold")
-    line.append(f"\n{one_line(' · '.join([*about, f'{len(run.records)} samples', state(run)]))}\n", "dim")
+    line.append(
+        f"\n{one_line(' · '.join([*about, f'{digest.charged.n_total} samples', state(run, digest.charged.n_total)]))}\n",
+        "dim",
+    )
     return line
 
 
@@ -163,11 +171,11 @@ def _win(row: WorstRow) -> str:
 
 
 def _failures(digest: Digest) -> Text:
-    found = digest.failures
+    found = digest.charged
     line = Text("\nfailures  ", "bold")
-    line.append(f"{len(found.failed)} of {found.total} samples", "red" if found.failed else "green")
+    line.append(f"{found.n_failed} of {found.n_total} samples", "red" if found.n_failed else "green")
     parts = [f"{gate} {n}" for gate, n in found.by_gate.items() if n]
-    parts += [f"not judged {found.unjudged}"] if found.unjudged else []
+    parts += [f"not judged {found.n_unjudged}"] if found.n_unjudged else []
     return line.append(f"  first at: {' · '.join(parts)}" if parts else "").append("\n")
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from evalkit.contracts import EvalRecord
 from evalkit.errors import BadData
 from evalkit.reading import Intake, encode
-from evalkit.records import Records, load
+from evalkit.records import Records, load, parts
 from evalkit.records.held import HeldFile
-from evalkit.records.sealed import columns_path, sealed
+from evalkit.records.sealed import BATCH, columns_path, kept
 
 
 def run(path: Path, n: int = 40, *, intent: str = "S1") -> Path:
@@ -38,7 +40,7 @@ def by_columns(path: Path, intake: Intake | None = None) -> Records:
 def test_the_second_reading_takes_the_columns_of_the_first(tmp_path: Path) -> None:
     path = run(tmp_path / "run.jsonl")
     first, intake = by_columns(path), Intake()
-    assert sealed(HeldFile(path)) is not None
+    assert kept(HeldFile(path)) is not None
     second = by_columns(path, intake)
     assert told(second) == told(first) == told(load(path))
     assert intake.counts == (42, 40, 0, 1, 1)
@@ -56,28 +58,28 @@ def test_columns_of_other_bytes_are_not_taken(tmp_path: Path) -> None:
 
 def test_the_same_bytes_at_another_time_are_known_by_their_hash(tmp_path: Path) -> None:
     path = run(tmp_path / "run.jsonl")
-    assert sealed(HeldFile(path)) is None
+    assert kept(HeldFile(path)) is None
     by_columns(path)
     os.utime(path, ns=(1, 1))
-    assert sealed(HeldFile(path)) is not None
+    assert kept(HeldFile(path)) is not None
 
 
 @pytest.mark.parametrize("place", [0, 40, 300, 2_000, 5_000, -9, -1])
 def test_damaged_columns_are_made_anew(tmp_path: Path, place: int) -> None:
     path = run(tmp_path / "run.jsonl")
     wanted = told(by_columns(path))
-    kept = columns_path(path)
-    good = kept.read_bytes()
+    place_of = columns_path(path)
+    good = place_of.read_bytes()
     for bad in (
         good[:place] + bytes([good[place] ^ 64]) + good[place:][1:],
         good[:place],
         b"",
         b"{}\n",
-        good.replace(b'"layout": [1', b'"layout": [0'),
+        good.replace(b'"layout": [2', b'"layout": [1'),
     ):
-        kept.write_bytes(bad)
+        place_of.write_bytes(bad)
         assert told(by_columns(path)) == wanted
-        assert kept.read_bytes() == good or len(kept.read_bytes()) > 0
+        assert kept(HeldFile(path)) is not None
 
 
 def test_a_folder_that_takes_no_files_is_no_obstacle(tmp_path: Path) -> None:
@@ -97,3 +99,44 @@ def test_a_file_with_bad_lines_is_never_kept(tmp_path: Path) -> None:
         assert len(by_columns(path, intake)) == 1
         assert len(intake.rejected) == 1
     assert not columns_path(path).exists()
+
+
+@pytest.mark.parametrize("rows", [1, 7, 1_000])
+def test_parts_together_are_the_run(tmp_path: Path, rows: int) -> None:
+    path = run(tmp_path / "run.jsonl")
+    whole, cut = load(path), list(parts(path, rows=rows))
+    assert [len(part) for part in cut[:-1]] == [rows] * (len(cut) - 1)
+    assert [record for part in cut for record in part] == list(whole)
+    assert [label for part in cut for label in part.column("intent_l2")] == whole.column("intent_l2")
+
+
+def test_parts_over_more_than_one_batch_with_samples_asked_again(tmp_path: Path) -> None:
+    """The newest that is ok counts and stands where its sample stood first, in whatever batch either is."""
+    path, n = tmp_path / "run.jsonl", 2 * BATCH + 100
+    lines = [b'{"sample_id":"c%d","response":"one"}\n' % number for number in range(n)]
+    lines += [b'{"sample_id":"c%d","response":"two"}\n' % number for number in range(0, n, 5_000)]
+    lines += [b'{"sample_id":"c0","answer_status":"error"}\n']
+    path.write_bytes(b"".join(lines))
+    cut = list(parts(path, rows=5_000))
+    assert [key for part in cut for key in part.keys] == [f"c{number}" for number in range(n)]
+    assert [part.column("response")[:2] for part in cut] == [["two", "one"]] * len(cut)
+    assert kept(HeldFile(path)).superseded == len(range(0, n, 5_000)) + 1
+    assert by_columns(path).keys == load(path, rows_up_to=1 << 30).keys
+
+
+def test_what_a_folder_does_not_take_is_read_in_parts_all_the_same(tmp_path: Path) -> None:
+    path = run(tmp_path / "run.jsonl")
+    columns_path(path).mkdir()
+    assert sum(len(part) for part in parts(path, rows=10)) == 39
+    path.write_bytes(path.read_bytes() + b'"}\n{"sample_id": 1.5}\n')
+    intake = Intake(reject=True)
+    assert sum(len(part) for part in parts(path, rows=10, intake=intake)) == 40
+    assert len(intake.rejected) == 1
+
+
+def test_tables_and_odd_texts_come_in_parts_too(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b'{"sample_id":"a","query":"\\ud800"}\n{"sample_id":"b"}\n')
+    assert [part.keys for part in parts(path, rows=1)] == [("a",), ("b",)]
+    pq.write_table(pa.table({"sample_id": ["x", "y", "z"]}), tmp_path / "run.parquet")
+    assert [part.keys for part in parts(tmp_path / "run.parquet", rows=2)] == [("x", "y"), ("z",)]

@@ -43,7 +43,7 @@ def test_without_a_manifest_its_facts_are_null(ten_questions: list[EvalRecord]) 
     found = digest(Run("theirs", Records.of(ten_questions), []))
     told = summary(found, files=[])
     assert told["run"]["eval_set_sha256"] is told["run"]["target"] is None
-    assert state(found.run) == "no manifest"
+    assert state(found.run, 10) == "no manifest"
     assert facts(found.run) == [("state", "no manifest"), ("samples", "10")]
 
 
@@ -53,7 +53,7 @@ def test_without_a_manifest_its_facts_are_null(ten_questions: list[EvalRecord]) 
 )
 def test_state(manifest: Manifest, how: str, told: str) -> None:
     run = Run("r", Records.of([EvalRecord(sample_id="1")]), [], manifest.model_copy(update={"state": how}))
-    assert state(run) == told
+    assert state(run, 1) == told
 
 
 def test_facts_of_the_manifest_in_order(manifest: Manifest) -> None:

@@ -16,7 +16,17 @@ import numpy as np
 from evalkit.metrics.intent.scores import top1
 from evalkit.records import Records, RecordsLike
 
-__all__ = ["Confusion", "LabelReport", "averages", "confusions", "near_misses", "per_label"]
+__all__ = [
+    "Confusion",
+    "LabelReport",
+    "added",
+    "averaged",
+    "averages",
+    "confusions",
+    "in_order",
+    "near_misses",
+    "per_label",
+]
 
 _ZERO_WIDTH = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 
@@ -65,7 +75,7 @@ def confusions(records: RecordsLike) -> list[Confusion]:
         samples[label, other].append(table.keys[row])
     errors, n = (np.bincount(gold[which]).tolist() for which in (rows, counted))
     texts = [*table.vocabulary, None]
-    found = [
+    return in_order(
         Confusion(
             texts[label] or "",
             texts[other],
@@ -75,7 +85,11 @@ def confusions(records: RecordsLike) -> list[Confusion]:
             tuple(sorted(keys)),
         )
         for (label, other), keys in samples.items()
-    ]
+    )
+
+
+def in_order(found: Iterable[Confusion]) -> list[Confusion]:
+    """The error directions as `confusions` gives them: the most frequent first."""
     return sorted(found, key=lambda pair: (-pair.n, pair.gold_n, pair.gold, pair.predicted or ""))
 
 
@@ -129,7 +143,23 @@ def averages(records: RecordsLike) -> list[LabelReport]:
     As in scikit-learn a null precision or recall counts 0 in macro and weighted. Micro pools all decisions:
     its recall is `intent_top1`; its precision leaves abstentions out, so that without them the two are one.
     """
-    reports = per_label(records)
+    return averaged(per_label(records))
+
+
+def added(parts: Iterable[LabelReport]) -> list[LabelReport]:
+    """The reports of several parts of a run as one of each label, sorted by label."""
+    counts: dict[str, list[int]] = {}
+    for part in parts:
+        known = counts.setdefault(part.label, [0, 0, 0])
+        counts[part.label] = [a + b for a, b in zip(known, _counts(part), strict=True)]
+    return [
+        _report(label, right=right, claims=claims, n=n)
+        for label, (n, claims, right) in sorted(counts.items())
+    ]
+
+
+def averaged(reports: Sequence[LabelReport]) -> list[LabelReport]:
+    """As `averages`, of the reports that `per_label` gives."""
     if not reports:
         return []
     n, claims, right = (sum(counts) for counts in zip(*(_counts(report) for report in reports), strict=True))

@@ -5,7 +5,7 @@ Labels compare by exact code points. A record whose evidence channel failed has 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -16,7 +16,7 @@ from evalkit.errors import UsageError
 from evalkit.records import Records, RecordsLike
 from evalkit.slices import Scores, slice_mean
 
-__all__ = ["abstained", "compute", "family", "l1_top1", "top1", "topk", "unknown_parents"]
+__all__ = ["abstained", "compute", "family", "l1_top1", "parents_of", "top1", "topk", "unknown_parents"]
 
 
 _Codes: TypeAlias = NDArray[np.int32]
@@ -82,6 +82,14 @@ def l1_top1(records: RecordsLike, *, parents: Mapping[str, str] | None = None) -
     (gold,) = table.codes("intent_l1")
     scores = Scores.flags(_parents(table, parents) == gold, _l1_counted(table))
     return MetricResult("intent_l1_top1", *slice_mean(table, scores), is_pct=True, is_rate=True)
+
+
+def parents_of(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The label above each, from pairs of a label and the one above it; labels under two are left out."""
+    above: dict[str, set[str]] = {}
+    for label, parent in pairs:
+        above.setdefault(label, set()).add(parent)
+    return {label: next(iter(parents)) for label, parents in above.items() if len(parents) == 1}
 
 
 def unknown_parents(records: RecordsLike, *, parents: Mapping[str, str] | None = None) -> dict[str, int]:

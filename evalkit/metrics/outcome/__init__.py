@@ -7,7 +7,7 @@ both. What was not measured stays unknown, and the bounds say how much that coul
 from __future__ import annotations
 
 from evalkit.metrics.outcome.layers import Layers, layers
-from evalkit.metrics.outcome.policies import Levels, compute, levels, outcomes
+from evalkit.metrics.outcome.policies import Levels, compute, levels, outcomes, spare
 from evalkit.metrics.outcome.repeats import passes
 
-__all__ = ["Layers", "Levels", "compute", "layers", "levels", "outcomes", "passes"]
+__all__ = ["Layers", "Levels", "compute", "layers", "levels", "outcomes", "passes", "spare"]

@@ -16,7 +16,7 @@ from evalkit.metrics.outcome.layers import Layers, layers
 from evalkit.records import Records, RecordsLike
 from evalkit.slices import Scores, scores_of, slice_mean
 
-__all__ = ["Levels", "compute", "levels", "outcomes", "succeeded"]
+__all__ = ["Levels", "compute", "levels", "outcomes", "spare", "succeeded"]
 
 Floats = NDArray[np.float64]
 _Policy = Callable[[Layers], Floats]
@@ -87,6 +87,17 @@ def compute(  # noqa: PLR0913 - the parameters of a metric are its configuration
         for name, (column, is_rate) in columns.items()
         for result in _results(table, name, column, bounds=bounds, is_rate=is_rate)
     ]
+
+
+def spare(records: Records, results: Sequence[MetricResult]) -> frozenset[str]:
+    """The bounds among the `results` of `compute` that it leaves out by itself: of each task the score is known."""
+    counted = {result.name: scores_of(records, result).counted for result in results}
+    known = (
+        name
+        for name, there in counted.items()
+        if f"{name}_worst" in counted and not (counted[f"{name}_worst"] & ~there).any()
+    )
+    return frozenset(f"{name}{end}" for name in known for end in _ENDS[1:])
 
 
 def succeeded(

@@ -1,0 +1,118 @@
+"""A run part by part: as many records at a time as fit, read from its columns on file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from evalkit.reading import Intake
+from evalkit.reading.sources import is_text
+from evalkit.records.columnar import Columns
+from evalkit.records.fields import COLUMNS
+from evalkit.records.held import HeldFile
+from evalkit.records.lazy import FileRows
+from evalkit.records.places import Places
+from evalkit.records.sealed import Sealed
+from evalkit.records.sealing import columns_of
+from evalkit.records.table import Records, load
+
+__all__ = ["OnFile", "on_file", "parts"]
+
+_ROWS = 32_768
+"""Records of a part, where nobody says how many: a few times what a worker holds beside them."""
+
+
+class OnFile:
+    """A run whose records stay on file until they are asked for."""
+
+    def __init__(self, path: Path, columns: Sealed) -> None:
+        """The run at `path` with its columns."""
+        self.path, self.columns = path, columns
+        self._file = HeldFile(path)
+
+    def __reduce__(self) -> tuple[type[OnFile], tuple[Path, Path]]:
+        """Another process opens both files itself."""
+        return _reopened, (self.path, self.columns.path)  # type: ignore[return-value]
+
+    def __len__(self) -> int:
+        """How many records there are."""
+        return len(self.columns)
+
+    def between(self, start: int, stop: int) -> Records:
+        """The records from `start` to before `stop`."""
+        return self._records(self.columns.rows(start, stop))
+
+    def at(self, rows: NDArray[np.int64]) -> Records:
+        """The records at these rows, in this order."""
+        return self._records(self.columns.taken(rows))
+
+    def lines(self, start: int, stop: int) -> tuple[int, int]:
+        """The numbers of the first and the last line among those of some records, from 1."""
+        numbers = self.columns.rows(start, stop, ["@numbers"])["@numbers"].to_numpy()
+        return int(numbers.min()), int(numbers.max())
+
+    def pairs(self, first: str, second: str) -> set[tuple[str, str]]:
+        """The different texts that two columns of texts have in one record, where both are given."""
+        found: set[tuple[str, str]] = set()
+        for table in self._columns(first, second):
+            distinct = table.group_by([first, second]).aggregate([]).to_pylist()
+            found.update((row[first], row[second]) for row in distinct if row[first] and row[second])
+        return found
+
+    def cases(self) -> NDArray[np.int32] | None:
+        """The number of the case of each record, in order of first appearance; None where no case stands twice."""
+        ids = [table["sample_id"] for table in self._columns("sample_id")]
+        hashes: NDArray[np.int64] = np.concatenate(
+            [np.fromiter(map(hash, part.to_pylist()), np.int64, len(part)) for part in ids]
+        )
+        hashes.sort()
+        if (hashes[1:] != hashes[:-1]).all():
+            return None
+        numbers: dict[str | None, int] = {}
+        whole = pa.chunked_array([chunk for part in ids for chunk in part.chunks])
+        column = Columns(pa.Table.from_arrays([whole], names=["sample_id"]))
+        return column.codes("sample_id", lambda text: numbers.setdefault(text, len(numbers)))
+
+    def _columns(self, *names: str) -> Iterator[pa.Table]:
+        for start in range(0, len(self), _ROWS):
+            yield self.columns.rows(start, min(start + _ROWS, len(self)), names)
+
+    def _records(self, table: pa.Table) -> Records:
+        places = Places(*(table[f"@{name}"].to_numpy() for name in Places._fields))
+        return Records(FileRows(self._file, places), columns=Columns(table.select(list(COLUMNS))))
+
+
+def _reopened(path: Path, columns: Path) -> OnFile:
+    return OnFile(path, Sealed(columns))
+
+
+def on_file(path: Path, intake: Intake) -> OnFile | None:
+    """The run at `path`; None where its records cannot stay on file: it is compressed, a table, or has half a
+    surrogate pair, which Arrow cannot hold. Raises as `load`.
+    """
+    if not is_text(path):
+        return None
+    try:
+        return OnFile(path, columns_of(HeldFile(path), intake))
+    except UnicodeEncodeError:
+        return None
+
+
+def parts(path: str | PathLike[str], *, intake: Intake | None = None, rows: int = _ROWS) -> Iterator[Records]:
+    """The records of a run as consecutive tables of `rows` records, the last of as many as are left.
+
+    Together they are what `load` gives. A run of plain lines is read from columns on file, a part at a time;
+    one that cannot be (`on_file`) is read whole first. Raises as `load`.
+    """
+    taken = intake or Intake()
+    run = on_file(Path(path), taken)
+    if run is not None:
+        yield from (run.between(start, min(start + rows, len(run))) for start in range(0, len(run), rows))
+        return
+    whole = load(path, intake=taken)
+    yield from (Records(whole[start : start + rows]) for start in range(0, len(whole), rows))
