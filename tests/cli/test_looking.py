@@ -53,7 +53,7 @@ def test_why_it_failed_comes_first_then_the_rules() -> None:
     ]
     assert [line.split() for line in lines[4:8]] == [
         ["Outcome"],
-        ["success", "undecided:", "failure", "in", "any", "case"],
+        ["success", "undecided:", "failure", "whatever", "is", "unknown"],
         ["intent", "mistaken"],
         ["completion", "unknown"],
     ]
