@@ -7,7 +7,7 @@ forms once enough have.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,11 +18,12 @@ import pyarrow as pa
 from evalkit.contracts import EvalRecord
 from evalkit.errors import BadData
 from evalkit.reading import Block, Line, Reading, blocks
+from evalkit.reading.blocks import BOM
 from evalkit.reading.files import take_line
 from evalkit.records.asked import asked
 from evalkit.records.cells import column_of, constant
 from evalkit.records.fields import COLUMNS, of_rows
-from evalkit.records.folding import folded
+from evalkit.records.folding import Folded, folded
 from evalkit.records.forms import Forms, Known
 from evalkit.records.places import Places
 
@@ -37,7 +38,6 @@ _BLOCK_BYTES = 4 << 20
 _LESSON = 64
 _NEWLINE = ord("\n")
 _SPACE = ord(" ")
-_BOM = b"\xef\xbb\xbf"
 
 
 class Batch(NamedTuple):
@@ -60,21 +60,20 @@ def batches(
     path: Path,
     reading: Reading[EvalRecord],
     *,
-    columns: Mapping[str, pa.DataType] = COLUMNS,
     rejecting: bool = False,
     learn_after: int = LEARN_AFTER,
 ) -> Iterator[Batch]:
     """The records of a file of lines, a batch at a time, in the order of their lines.
 
-    `columns` are the wanted ones. What is no record is put into `reading`, as by `reading.read`: faults, blank
+    What is no record is put into `reading`, as by `reading.read`: faults, blank
     lines, a torn end, and with `rejecting` the bad lines; its items stay empty. After `learn_after` bytes that
     no form matched, forms are learned; then after twice as many, and so on. Raises NoInput where the file
     cannot be read.
     """
-    reader = _Reader(path, reading, columns, rejecting=rejecting, learn_after=learn_after)
+    reader = _Reader(path, reading, rejecting=rejecting, learn_after=learn_after)
     try:
         for block in blocks(path, size=_BLOCK_BYTES):
-            yield reader.whole(block) or reader.mixed(block)
+            yield reader.batch(block)
     except BadData as end:
         reading.end(end.faults)
 
@@ -83,27 +82,26 @@ class _Reader:
     """Reads the blocks of one file, and learns from them how its lines look."""
 
     def __init__(
-        self,
-        path: Path,
-        reading: Reading[EvalRecord],
-        columns: Mapping[str, pa.DataType],
-        *,
-        rejecting: bool,
-        learn_after: int,
+        self, path: Path, reading: Reading[EvalRecord], *, rejecting: bool, learn_after: int
     ) -> None:
-        self._path, self._reading, self._columns, self._rejecting = path, reading, columns, rejecting
-        self._forms = Forms(columns)
+        self._path, self._reading, self._rejecting = path, reading, rejecting
+        self._forms = Forms()
         self._constants: dict[tuple[int, str], pa.Array[Any]] = {}
         self._lesson: deque[tuple[bytes, EvalRecord]] = deque(maxlen=_LESSON)
         self._read = 0
         self._due = learn_after
         self._text_starts = 0
 
-    def whole(self, block: Block) -> Batch | None:
+    def batch(self, block: Block) -> Batch:
+        """The batch of the next block."""
+        odd, lines = _lines_with_controls(block.raw), folded(block.raw)
+        return (None if odd else self._whole(block, lines)) or self._mixed(block, lines, odd)
+
+    def _whole(self, block: Block, lines: Folded) -> Batch | None:
         """The batch of a block all of whose lines are of the form that came last; None where one is not."""
-        if not self._forms.known or not block.raw.endswith(b"\n") or _lines_with_controls(block.raw):
+        raw, signs = lines
+        if not self._forms.known or not raw.endswith(b"\n"):
             return None
-        raw, signs = folded(block.raw)
         text = None if b"\\" in raw else _text(raw)
         form = self._forms.known[0]
         rows = form.expression.findall(text) if text else []
@@ -114,11 +112,11 @@ class _Reader:
         places = Places(block.number + np.arange(len(ends)), block.offset + starts, ends - starts - 1)
         return Batch(self._table(form, rows, signs), places)
 
-    def mixed(self, block: Block) -> Batch:
-        """The batch of any block, line by line."""
-        if block.offset == 0 and block.raw.startswith(_BOM):
-            self._text_starts = len(_BOM)
-        odd, (raw, signs) = _lines_with_controls(block.raw), folded(block.raw)
+    def _mixed(self, block: Block, lines: Folded, odd: set[int]) -> Batch:
+        """The batch of any block, line by line; those in `odd`, from 0, are nobody's form."""
+        if block.offset == 0 and block.raw.startswith(BOM):
+            self._text_starts = len(BOM)
+        raw, signs = lines
         seen = _Seen(signs=signs)
         for line in block.lines():
             start = (line.offset or self._text_starts) - block.offset
@@ -157,7 +155,7 @@ class _Reader:
     def _batch(self, seen: _Seen) -> Batch:
         lines, tables = (
             [line for line, _ in seen.records],
-            [of_rows([row for _, row in seen.records], self._columns)],
+            [of_rows([row for _, row in seen.records])],
         )
         for form, taken in seen.by_form.items():
             lines += [line for line, _ in taken]
@@ -182,7 +180,7 @@ class _Reader:
                 name: column_of(name, cells[name], comma=form.comma, signs=signs)
                 if name in cells
                 else self._constant(form, name, len(rows))
-                for name in self._columns
+                for name in COLUMNS
             }
         )
 

@@ -94,10 +94,6 @@ class Columns:
             found |= np.asarray(pc.match_substring(column, text).fill_null(pa.scalar(value=False)))
         return found
 
-    def taken(self, rows: NDArray[np.int64]) -> Columns:
-        """Only these rows, in this order."""
-        return Columns(self.table.take(rows))
-
     def replaced(self, changes: Mapping[int, EvalRecord]) -> Columns:
         """The columns with other records in the rows of `changes`."""
         order = np.arange(len(self.table))

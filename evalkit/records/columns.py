@@ -70,11 +70,7 @@ def grouped(values: Sequence[Any]) -> Groups:
 def labelled(rows: NDArray[np.int64], codes: NDArray[np.integer], vocabulary: Sequence[str]) -> Groups:
     """The rows of each label, from pairs of a row and the code of a label that it has, in the order of rows."""
     known, places = np.unique(codes, return_inverse=True)
-    labels = [vocabulary[code] for code in known.tolist()]
-    order = sorted(range(len(labels)), key=labels.__getitem__)
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return Groups(tuple(labels[number] for number in order), locked(rows), locked(place[places]))
+    return _in_order([vocabulary[code] for code in known.tolist()], rows, places)
 
 
 def crossed(parts: Sequence[Groups]) -> Groups:
@@ -90,10 +86,15 @@ def crossed(parts: Sequence[Groups]) -> Groups:
         firsts, seconds = (half.tolist() for half in np.divmod(pairs, len(part.labels) or 1))
         spelled = [f"{spelled[a]},{_spelled(part.labels[b])}" for a, b in zip(firsts, seconds, strict=True)]
         rows, codes = rows[left], meet.astype(np.int64)
-    order = sorted(range(len(spelled)), key=spelled.__getitem__)
+    return _in_order(spelled, rows, codes)
+
+
+def _in_order(labels: Sequence[str], rows: NDArray[np.int64], codes: NDArray[np.int64]) -> Groups:
+    """The pairs of a row and the place of its label, once the labels are sorted."""
+    order = sorted(range(len(labels)), key=labels.__getitem__)
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
-    return Groups(tuple(spelled[number] for number in order), locked(rows), locked(place[codes]))
+    return Groups(tuple(labels[number] for number in order), locked(rows), locked(place[codes]))
 
 
 def _spelled(label: str) -> str:

@@ -99,9 +99,9 @@ COLUMNS: Mapping[str, pa.DataType] = {
 """Every column of a run, in order, by its name."""
 
 
-def of_rows(rows: Sequence[EvalRecord], columns: Mapping[str, pa.DataType] = COLUMNS) -> pa.Table:
+def of_rows(rows: Sequence[EvalRecord]) -> pa.Table:
     """The columns of records that are there as rows."""
-    return pa.table({name: pa.array(_values(rows, name), kind) for name, kind in columns.items()})
+    return pa.table({name: pa.array(_values(rows, name), kind) for name, kind in COLUMNS.items()})
 
 
 def value_of(row: EvalRecord, column: str) -> Any:

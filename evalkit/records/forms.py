@@ -110,8 +110,8 @@ class _Slot:
         self._lessons += 1
         return True
 
-    def expression(self, wanted: Mapping[str, Any]) -> _Expression:
-        """All that was seen, with groups for the columns that are wanted.
+    def expression(self) -> _Expression:
+        """All that was seen, with groups for the columns.
 
         What was the same again and again is taken for the only value, until a line says otherwise.
         """
@@ -123,7 +123,7 @@ class _Slot:
         if self.name in GIVEN and empty and len(self._shapes) > 1:
             known = "|".join([f"({_either(empty)})", *full])
             return _Expression(f"(?:{known})", (size_column(self.name),))
-        if self.name in wanted and full:
+        if self.name in COLUMNS and full:
             return _Expression(f"({_either([*empty, *full])})", (self.name,))
         return _Expression(f"(?:{_either([*empty, *full])})", columns)
 
@@ -167,12 +167,12 @@ class Form:
         if self._sample is None and all(taken):
             self._sample = record  # what has no group is in all lines as in this one
 
-    def compiled(self, wanted: Mapping[str, Any]) -> Known | None:
-        """The form as it is known by now, with groups for the columns that are wanted; None before it took a line."""
+    def compiled(self) -> Known | None:
+        """The form as it is known by now, with groups for the columns; None before it took a line."""
         if self._sample is None:
             return None
         comma, colon = self._style
-        parts = [(slot.key, slot.expression(wanted)) for slot in self._slots]
+        parts = [(slot.key, slot.expression()) for slot in self._slots]
         source = comma.join(key_pattern(key, colon) + expression.source for key, expression in parts)
         columns = tuple(column for _, expression in parts for column in expression.columns)
         return Known(re.compile(r"^\{" + source + r"\}\n", re.MULTILINE), columns, comma, self._sample)
@@ -181,9 +181,8 @@ class Form:
 class Forms:
     """The forms of the lines of one file, each with its expression; the one that matched last comes first."""
 
-    def __init__(self, wanted: Mapping[str, Any] = COLUMNS) -> None:
-        """No form is known yet; `wanted` are the columns that are to be read."""
-        self._wanted = wanted
+    def __init__(self) -> None:
+        """No form is known yet."""
         self._forms: dict[tuple[Any, ...], Form] = {}
         self.known: list[Known] = []
 
@@ -199,7 +198,7 @@ class Forms:
                 self._forms[key] = Form(value, style)
             if key in self._forms:
                 self._forms[key].teach(value, record)
-        compiled = [form.compiled(self._wanted) for form in self._forms.values()]
+        compiled = [form.compiled() for form in self._forms.values()]
         self.known = [form for form in compiled if form is not None]
 
     def prefer(self, place: int) -> None:

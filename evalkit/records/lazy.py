@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import overload
-
-import numpy as np
-from numpy.typing import NDArray
 
 from evalkit.contracts import EvalRecord
 from evalkit.errors import StorageError
@@ -20,7 +18,25 @@ __all__ = ["Changed", "FileRows"]
 _KEPT = 20_000
 
 
-class FileRows(Sequence[EvalRecord]):
+class _Rows(Sequence[EvalRecord]):
+    """Records that are found one by one."""
+
+    @abstractmethod
+    def _at(self, row: int) -> EvalRecord:
+        """The record in that row, from 0."""
+
+    @overload
+    def __getitem__(self, index: int) -> EvalRecord: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[EvalRecord]: ...
+    def __getitem__(self, index: int | slice) -> EvalRecord | Sequence[EvalRecord]:
+        """The record, or the records, at that place."""
+        if isinstance(index, slice):
+            return [self[row] for row in range(*index.indices(len(self)))]
+        return self._at(range(len(self))[index])
+
+
+class FileRows(_Rows):
     """The records at some places of a file, the first to be asked for kept.
 
     StorageError for a line that is no record any more: somebody wrote into the file since it was read.
@@ -35,24 +51,8 @@ class FileRows(Sequence[EvalRecord]):
         """How many places there are."""
         return len(self._places.numbers)
 
-    @overload
-    def __getitem__(self, index: int) -> EvalRecord: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[EvalRecord]: ...
-    def __getitem__(self, index: int | slice) -> EvalRecord | Sequence[EvalRecord]:
-        """The record, or the records, at that place."""
-        if isinstance(index, slice):
-            return [self[row] for row in range(*index.indices(len(self)))]
-        row = range(len(self))[index]
+    def _at(self, row: int) -> EvalRecord:
         return self._kept.get(row) or self._made(row)
-
-    def __iter__(self) -> Iterator[EvalRecord]:
-        """The records in order."""
-        return (self[row] for row in range(len(self)))
-
-    def taken(self, rows: NDArray[np.int64]) -> FileRows:
-        """Only the records at these rows, in this order."""
-        return FileRows(self._file, self._places.taken(rows))
 
     def _made(self, row: int) -> EvalRecord:
         number, offset, size = (int(column[row]) for column in self._places)
@@ -66,7 +66,7 @@ class FileRows(Sequence[EvalRecord]):
         return record
 
 
-class Changed(Sequence[EvalRecord]):
+class Changed(_Rows):
     """Records of which some stand in place of others."""
 
     def __init__(self, rows: Sequence[EvalRecord], changes: Mapping[int, EvalRecord]) -> None:
@@ -77,13 +77,5 @@ class Changed(Sequence[EvalRecord]):
         """How many records there are."""
         return len(self._rows)
 
-    @overload
-    def __getitem__(self, index: int) -> EvalRecord: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[EvalRecord]: ...
-    def __getitem__(self, index: int | slice) -> EvalRecord | Sequence[EvalRecord]:
-        """The record, or the records, at that place."""
-        if isinstance(index, slice):
-            return [self[row] for row in range(*index.indices(len(self)))]
-        row = range(len(self))[index]
+    def _at(self, row: int) -> EvalRecord:
         return self._changes.get(row) or self._rows[row]

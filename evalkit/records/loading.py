@@ -17,10 +17,9 @@ from evalkit.reading import Intake, fit
 from evalkit.reading.sources import is_text
 from evalkit.records.asked import asked
 from evalkit.records.columnar import Columns
-from evalkit.records.fields import COLUMNS
 from evalkit.records.held import HeldFile
 from evalkit.records.lazy import FileRows
-from evalkit.records.places import Places
+from evalkit.records.sealed import apart
 from evalkit.records.sealing import columns_of
 from evalkit.records.superseding import newest
 
@@ -63,9 +62,7 @@ def from_file(
 def _by_columns(path: Path, intake: Intake) -> Source:
     file = HeldFile(path)
     found = columns_of(file, intake)
-    table = found.table()
-    places = Places(*(table[f"@{name}"].to_numpy() for name in Places._fields))
-    columns = Columns(table.select(list(COLUMNS)))
+    columns, places = apart(found.table())
     return Source(FileRows(file, places), columns, found.superseded, found.counts.torn)
 
 

@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from evalkit.reading import Intake
 from evalkit.reading.sources import is_text
 from evalkit.records.columnar import Columns
-from evalkit.records.fields import COLUMNS
 from evalkit.records.held import HeldFile
 from evalkit.records.lazy import FileRows
-from evalkit.records.places import Places
-from evalkit.records.sealed import Sealed
+from evalkit.records.sealed import Sealed, apart
 from evalkit.records.sealing import columns_of
 from evalkit.records.table import Records, load
 
@@ -83,8 +81,8 @@ class OnFile:
             yield self.columns.rows(start, min(start + _ROWS, len(self)), names)
 
     def _records(self, table: pa.Table) -> Records:
-        places = Places(*(table[f"@{name}"].to_numpy() for name in Places._fields))
-        return Records(FileRows(self._file, places), columns=Columns(table.select(list(COLUMNS))))
+        columns, places = apart(table)
+        return Records(FileRows(self._file, places), columns=columns)
 
 
 def _reopened(path: Path, columns: Path) -> OnFile:

@@ -25,11 +25,12 @@ import pyarrow as pa
 
 import evalkit
 from evalkit.reading import LineCounts
+from evalkit.records.columnar import Columns
 from evalkit.records.fields import COLUMNS
 from evalkit.records.held import HeldFile
 from evalkit.records.places import Places
 
-__all__ = ["BATCH", "LAYOUT", "SCHEMA", "Sealed", "columns_path", "ending", "kept"]
+__all__ = ["BATCH", "LAYOUT", "SCHEMA", "Sealed", "apart", "columns_path", "ending", "kept"]
 
 BATCH = 8_192
 """Rows of a batch; only the last may have fewer."""
@@ -117,6 +118,12 @@ class Sealed:
 
     def _at(self, offset: int, size: int) -> bytes:
         return os.pread(self._descriptor, size, offset)
+
+
+def apart(table: pa.Table) -> tuple[Columns, Places]:
+    """The columns of a table of SCHEMA, and where its records stand."""
+    places = Places(*(table[f"@{name}"].to_numpy() for name in Places._fields))
+    return Columns(table.select(list(COLUMNS))), places
 
 
 def ending(head: Mapping[str, Any]) -> bytes:
