@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 
 
-def benchmark(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", ROOT / "benchmarks" / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # forks a process that has threads
-def test_kills_lose_nothing_and_a_loss_would_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kills_lose_nothing_and_a_loss_would_be_seen(
+    benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kill = benchmark("kill")
     found = kill.kill(4, seed=3)
     assert (found.kills, found.lost, found.duplicated, found.unreadable) == (4, 0, 0, 0)
@@ -35,7 +24,7 @@ def test_kills_lose_nothing_and_a_loss_would_be_seen(tmp_path: Path, monkeypatch
     assert (lossy.lost, lossy.unreadable) == (1, 2)
 
 
-def test_fuzzed_streams_are_read_as_the_reference_reads_them() -> None:
+def test_fuzzed_streams_are_read_as_the_reference_reads_them(benchmark) -> None:
     fuzz = benchmark("sse_fuzz")
     assert fuzz.fuzz(3_000, seed=1) == []
     dice = random.Random(2)  # noqa: S311
@@ -47,7 +36,7 @@ def test_fuzzed_streams_are_read_as_the_reference_reads_them() -> None:
     )
 
 
-def test_the_page_says_what_the_benchmarks_are() -> None:
+def test_the_page_says_what_the_benchmarks_are(benchmark) -> None:
     page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
     assert "## Nothing lost" in page
     for name in ("kill.py", "sse_fuzz.py"):

@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
-import pytest
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def benchmark() -> Callable[[str], ModuleType]:
-    """A benchmark as a module, by its name."""
-
-    def load(name: str) -> ModuleType:
-        spec = importlib.util.spec_from_file_location(f"benchmark_{name}", ROOT / "benchmarks" / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    return load
 
 
 def test_text_metrics_are_their_peers_(benchmark) -> None:

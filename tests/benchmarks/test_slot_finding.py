@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "slot_finding.py"
-
 
 @pytest.fixture(scope="module")
-def bench(shared: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("slot_finding", SCRIPT)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["slot_finding"] = module
-    spec.loader.exec_module(module)
+def bench(shared: Path, benchmark) -> ModuleType:
+    module = benchmark("slot_finding")
     module.SHARED = shared / "data"
     return module
 
