@@ -36,7 +36,7 @@ def test_fuzzed_streams_are_read_as_the_reference_reads_them(benchmark) -> None:
     )
 
 
-def test_the_page_says_what_the_benchmarks_are(benchmark) -> None:
+def test_the_page_says_what_the_benchmarks_are() -> None:
     page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
     assert "## Nothing lost" in page
     for name in ("kill.py", "sse_fuzz.py"):
