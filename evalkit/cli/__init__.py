@@ -38,6 +38,7 @@ _COMMANDS = {
     "schema": "checking",
     "targets": "targeting",
     "target": "targeting",
+    "calibrate": "calibrating",
     "verify": "keeping",
     "repair": "keeping",
     "replay": "keeping",

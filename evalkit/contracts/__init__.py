@@ -7,6 +7,7 @@ empty. Durations are milliseconds of a monotonic clock, times of day are UTC and
 
 from __future__ import annotations
 
+from evalkit.contracts.asked import asked
 from evalkit.contracts.case import Case, Expectation, Layer, RuleSpec, SlotSpec, StepSpec
 from evalkit.contracts.observation import (
     AnswerStatus,
@@ -50,4 +51,5 @@ __all__ = [
     "Turn",
     "Usage",
     "Verdict",
+    "asked",
 ]

@@ -20,8 +20,9 @@ from evalkit.finding.personal import masked
 from evalkit.judges.budget import Budget, Prices
 from evalkit.judges.config import JudgeConfig
 from evalkit.net.exchange import Exchange, fetch
+from evalkit.net.gate import Gate
 from evalkit.net.masking import Mask
-from evalkit.net.retry import Gate, persevere
+from evalkit.net.retry import persevere
 from evalkit.net.transport import client
 
 __all__ = ["Server", "opened", "usage_in"]

@@ -1,4 +1,4 @@
-"""Asking again: what is worth it, how long to wait, and how all callers of one host wait together.
+"""Asking again: what is worth it, and how long to wait before.
 
 Every try is kept: the last one is the result, the others show how flaky the way to it was.
 """
@@ -15,8 +15,9 @@ from http import HTTPStatus
 from typing import Protocol, TypeVar
 
 from evalkit.contracts import ChannelError
+from evalkit.net.gate import Gate
 
-__all__ = ["Gate", "Try", "persevere", "retry_after_s"]
+__all__ = ["Try", "persevere", "retry_after_s"]
 
 _BROKEN = {"connect", "disconnected", "incomplete_read"}
 _MAX_RETRY_AFTER_S = 120.0
@@ -32,22 +33,6 @@ class Try(Protocol):
 
 
 _T = TypeVar("_T", bound=Try)
-
-
-class Gate:
-    """A door that a host closes for all its callers at once when it says that there are too many."""
-
-    def __init__(self) -> None:
-        self._opens_at = 0.0
-
-    def close(self, seconds: float) -> None:
-        """Keep everybody out for that long; a longer closure stands."""
-        self._opens_at = max(self._opens_at, _now() + seconds)
-
-    async def wait(self) -> None:
-        """Return when the door is open; those who waited come one after the other, not all at once."""
-        while (left := self._opens_at - _now()) > 0:  # noqa: ASYNC110 - it may be closed for longer meanwhile
-            await asyncio.sleep(left + _jitter(_FIRST_PAUSE_S))
 
 
 async def persevere(once: Callable[[], Awaitable[_T]], *, retries: int, gate: Gate) -> list[_T]:
@@ -113,7 +98,3 @@ def retry_after_s(header: str | None, *, now: datetime) -> float | None:
 
 def _jitter(most: float) -> float:
     return random.uniform(0, most)  # noqa: S311 - to spread callers, not to keep secrets
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

@@ -6,7 +6,6 @@ of strings is equality of integers; null is -1 among codes, NaN among numbers.
 
 from __future__ import annotations
 
-from evalkit.records.asked import asked
 from evalkit.records.columns import Groups, Lists, Ranked
 from evalkit.records.parting import OnFile, on_file, parts
 from evalkit.records.table import FIELDS_OF_RUN, Records, RecordsLike, load
@@ -19,7 +18,6 @@ __all__ = [
     "Ranked",
     "Records",
     "RecordsLike",
-    "asked",
     "load",
     "on_file",
     "parts",

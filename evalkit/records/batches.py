@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from evalkit.contracts import EvalRecord
+from evalkit.contracts import EvalRecord, asked
 from evalkit.errors import BadData
 from evalkit.reading import Block, Line, Reading, blocks
 from evalkit.reading.blocks import BOM
 from evalkit.reading.files import take_line
-from evalkit.records.asked import asked
 from evalkit.records.cells import column_of, constant
 from evalkit.records.fields import COLUMNS, of_rows
 from evalkit.records.folding import Folded, folded

@@ -6,10 +6,9 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import overload
 
-from evalkit.contracts import EvalRecord
+from evalkit.contracts import EvalRecord, asked
 from evalkit.errors import StorageError
 from evalkit.reading import Line, parse
-from evalkit.records.asked import asked
 from evalkit.records.held import HeldFile
 from evalkit.records.places import Places
 

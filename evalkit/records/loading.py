@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evalkit.contracts import EvalRecord
+from evalkit.contracts import EvalRecord, asked
 from evalkit.errors import BadData, Fault
 from evalkit.reading import Intake, fit
 from evalkit.reading.sources import is_text
-from evalkit.records.asked import asked
 from evalkit.records.columnar import Columns
 from evalkit.records.held import HeldFile
 from evalkit.records.lazy import FileRows

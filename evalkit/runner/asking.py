@@ -15,12 +15,11 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias, TypeGuard
 
-from evalkit.contracts import Case, ChannelError, EvalRecord, Observation, Timings
+from evalkit.contracts import Case, ChannelError, EvalRecord, Observation, Timings, asked
 from evalkit.errors import EvalkitError, UsageError
 from evalkit.kinds import Ask, Target
 from evalkit.net.masking import KNOWN
 from evalkit.reading import encode
-from evalkit.records import asked
 from evalkit.runner.plan import Sample
 
 __all__ = ["AnyTarget", "late", "mark", "observed", "opened", "written"]

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple, Protocol
 
 from evalkit.contracts import ChannelError, EvalRecord, Observation
+from evalkit.net.gate import seats
 from evalkit.registry import Spec
 from evalkit.runner.asking import AnyTarget, mark, written
 from evalkit.runner.capturing import CaptureFile, opened_on
@@ -61,8 +62,9 @@ async def gathered(
     """
     if isinstance(target, Apart):
         share = -(-concurrency // target.workers)
-        order = Order(target.spec.type, target.spec.params, share, run_id)
         async with contextlib.AsyncExitStack() as stack:
+            gate = stack.enter_context(seats(target.workers))
+            order = Order(target.spec.type, target.spec.params, share, run_id, gate)
             crew = _Several(order, [])
             stack.push_async_callback(crew.end)
             await crew.fill(target.workers)
@@ -86,7 +88,7 @@ class _Several:
 
     async def fill(self, number: int) -> None:
         """Start so many workers at once."""
-        self._workers += await asyncio.gather(*(Worker.started(self._order) for _ in range(number)))
+        self._workers += await asyncio.gather(*(Worker.started(self._order, seat) for seat in range(number)))
 
     async def put(self, sample: Sample, due: float | None) -> tuple[EvalRecord, bytes]:
         for _ in range(_TRIES):
@@ -114,7 +116,7 @@ class _Several:
             for number, worker in enumerate(self._workers):
                 if worker.dead:
                     await worker.end()
-                    self._workers[number] = await Worker.started(self._order)
+                    self._workers[number] = await Worker.started(self._order, worker.seat)
 
     def _lost(self, sample: Sample) -> tuple[EvalRecord, bytes]:
         message = f"{_TRIES} processes that asked this died; the target is not to blame."

@@ -1,6 +1,6 @@
 """Whether the client keeps up with its own clock: how late it reads beats whose moments it knows.
 
-Another process sends the time every 20 ms; how much later the event loop reads it is what any byte may have to
+Another process sends the time every 30 ms; how much later the event loop reads it is what any byte may have to
 wait for its stamp. A timer of the loop's own says how late callbacks run. Neither costs a percent of a core.
 """
 
@@ -21,11 +21,13 @@ from evalkit.contracts import ClientDelays
 from evalkit.net import beat
 from evalkit.net.steady import steady
 
-__all__ = ["Delays", "SelfCheck", "saturated", "self_checked"]
+__all__ = ["Delays", "SelfCheck", "limit_ms", "saturated", "self_checked"]
 
-PERIOD_S = 0.02
+PERIOD_S = 0.03
+TURN_S = 0.2
+"""Between two turns of the timer: each wakes the loop, which is dear where a single stream is asked."""
 FEWEST = 100
-"""Beats below which a p99 would be the maximum under another name; with fewer nothing is said."""
+"""Beats, or turns, below which a p99 would be the maximum under another name; with fewer nothing is said."""
 LIMIT_MS = 10.0
 LIMIT_SHARE = 0.05
 """A delay matters beyond 10 ms, or 5 % of the time to first text where that is more."""
@@ -81,27 +83,33 @@ class SelfCheck(asyncio.Protocol):
         self.lags = Delays()
         self._late: deque[tuple[float, float]] = deque(maxlen=REMEMBERED)
         self._rest = b""
+        self._timer: asyncio.TimerHandle | None = None
 
     def data_received(self, data: bytes) -> None:
         """Called by the loop: beats have come."""
         now = time.perf_counter()
-        whole = len(self._rest + data) // beat.BEAT.size * beat.BEAT.size
-        told, self._rest = (self._rest + data)[:whole], (self._rest + data)[whole:]
+        data = self._rest + data
+        whole = len(data) // beat.BEAT.size * beat.BEAT.size
+        told, self._rest = data[:whole], data[whole:]
         for (sent_at,) in beat.BEAT.iter_unpack(told):
             self._note(self.beats, now, (now - sent_at) * 1000)
 
     def late_since(self, moment: float, *, ttft_ms: float | None) -> bool:
         """Whether a delay since then was too long for stamps of that size."""
-        limit = _limit(ttft_ms)
+        limit = limit_ms(ttft_ms)
         return any(at >= moment and ms > limit for at, ms in self._late)
 
-    async def turn(self) -> None:
-        """Note how late the loop's own timer is, for ever."""
-        while True:
-            due = time.perf_counter() + PERIOD_S
-            await asyncio.sleep(PERIOD_S)
-            now = time.perf_counter()
+    def turn(self, due: float | None = None) -> None:
+        """Note how late the loop's own timer is, from now on until the loop ends or `stop`."""
+        now = time.perf_counter()
+        if due is not None:
             self._note(self.lags, now, (now - due) * 1000)
+        self._timer = asyncio.get_running_loop().call_later(TURN_S, self.turn, now + TURN_S)
+
+    def stop(self) -> None:
+        """Set the timer no more."""
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _note(self, delays: Delays, now: float, ms: float) -> None:
         delays.add(ms)
@@ -132,16 +140,17 @@ def saturated(check: SelfCheck, ttfts: Iterable[float]) -> tuple[bool | None, Cl
         p50_ms=beats.quantile(0.5),
         p99_ms=beats.quantile(0.99),
         max_ms=beats.longest,
-        loop_p99_ms=lags.quantile(0.99),
+        loop_p99_ms=lags.quantile(0.99) if lags.bins.total() >= FEWEST else None,
     )
     if beats.bins.total() < FEWEST:
         return None, found
     ordered = sorted(ttfts)
-    limit = _limit(ordered[(len(ordered) - 1) // 2] if ordered else None)
+    limit = limit_ms(ordered[(len(ordered) - 1) // 2] if ordered else None)
     return max(found.p99_ms or 0.0, found.loop_p99_ms or 0.0) > limit, found
 
 
-def _limit(ttft_ms: float | None) -> float:
+def limit_ms(ttft_ms: float | None) -> float:
+    """The longest delay that does no harm to times of that size."""
     return max(LIMIT_MS, LIMIT_SHARE * (ttft_ms or 0.0))
 
 
@@ -152,12 +161,12 @@ async def self_checked() -> AsyncIterator[SelfCheck]:
     mine, theirs = socket.socketpair()
     child = _beating(theirs)
     transport, _ = await asyncio.get_running_loop().create_connection(lambda: check, sock=mine)
-    turning = asyncio.create_task(check.turn())
+    check.turn()
     try:
         with steady():
             yield check
     finally:
-        turning.cancel()
+        check.stop()
         transport.abort()
         if child is not None:
             child.kill()

@@ -31,21 +31,29 @@ class WorkerDied(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a worker is started for: a target by name, and how many cases it has in flight at most."""
+    """What a worker is started for: a target by name, and how many cases it has in flight at most.
+
+    `gate` is the open file in which it has the seat that it is given when it is started (`evalkit.net.gate`).
+    """
 
     target: str
     params: dict[str, Any]
     concurrency: int
     run_id: str
+    gate: int
 
 
 class Worker:
-    """A process, ready to ask; `busy` cases are in flight there, `dead` says that it is gone."""
+    """A process, ready to ask; `busy` cases are in flight there, `dead` says that it is gone, `seat` whose place it has."""
 
     def __init__(
-        self, child: subprocess.Popen[bytes], streams: tuple[asyncio.StreamReader, asyncio.StreamWriter]
+        self,
+        child: subprocess.Popen[bytes],
+        seat: int,
+        streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
     ) -> None:
         self._child = child
+        self.seat = seat
         self._reader, self._writer = streams
         self._pending: dict[str, asyncio.Future[str]] = {}
         self._told: dict[str, Any] | None = None
@@ -58,19 +66,19 @@ class Worker:
         return len(self._pending)
 
     @classmethod
-    async def started(cls, order: Order) -> Self:
+    async def started(cls, order: Order, seat: int) -> Self:
         """A new process with the target open; UsageError where it cannot be opened."""
         mine, theirs = socket.socketpair()
         # A session of its own: Ctrl-C in a terminal is for this process to understand.
         with theirs:
             child = subprocess.Popen(  # noqa: S603, ASYNC220 - a moment
                 [sys.executable, "-m", "evalkit.runner.working", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
+                pass_fds=[theirs.fileno(), order.gate],
                 env=_environment(),
                 start_new_session=True,
             )
-        worker = cls(child, await asyncio.open_connection(sock=mine))
-        send(worker._writer, asdict(order))
+        worker = cls(child, seat, await asyncio.open_connection(sock=mine))
+        send(worker._writer, {"order": asdict(order), "seat": seat})
         try:
             ready = await receive(worker._reader)
         except asyncio.CancelledError:

@@ -12,6 +12,7 @@ import sys
 
 from evalkit.contracts import Case
 from evalkit.errors import EvalkitError
+from evalkit.net.gate import share
 from evalkit.net.keys import mask_of
 from evalkit.net.masking import KNOWN
 from evalkit.registry import Spec, bind
@@ -31,7 +32,8 @@ async def main(number: int) -> None:
     told = await receive(reader)
     if told is None:
         return
-    order = Order(**told)
+    order = Order(**told["order"])
+    share(order.gate, told["seat"])
     mask_of()
     try:
         target = bind("target", Spec(order.target, order.params), concurrency=order.concurrency)

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 import pytest
 
 from evalkit.contracts import ChannelError
-from evalkit.net.retry import Gate, persevere, retry_after_s
+from evalkit.net.gate import Gate
+from evalkit.net.retry import persevere, retry_after_s
 
 NOW = datetime(2026, 8, 26, 2, 0, 0, tzinfo=UTC)
 

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.contracts import EvalRecord
+from evalkit.contracts import EvalRecord, asked
 from evalkit.engines.local import local
 from evalkit.errors import StorageError
 from evalkit.reading import Reading, encode, read
 from evalkit.records import load
-from evalkit.records.asked import asked
 from evalkit.records.batches import batches
 from evalkit.records.fields import COLUMNS, of_rows
 from evalkit.records.forms import Forms

@@ -166,7 +166,9 @@ def test_a_bound_target_is_opened_once_and_closed(tmp_path: Path) -> None:
     assert service.log == ["open x", "close"]
 
 
-@pytest.mark.parametrize("target", [None, 7, echo_two, lambda: None], ids=repr)
+@pytest.mark.parametrize(
+    "target", [None, 7, echo_two, lambda: None], ids=["nothing", "a number", "of two", "of none"]
+)
 def test_what_is_no_target_is_refused_before_anything_is_written(target: Any, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="wanted a function of one case"):
         go(target, tmp_path)

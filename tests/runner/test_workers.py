@@ -239,13 +239,15 @@ def test_a_capture_is_not_shared_out(place: Path) -> None:
     assert not (place / "runs").exists()
 
 
-def asked_of(loopback: Any, answer: Any, count: int, **settings: Any) -> tuple[Manifest, list[EvalRecord]]:
+def asked_of(
+    loopback: Any, answer: Any, count: int, *, retries: int = 0, **settings: Any
+) -> tuple[Manifest, list[EvalRecord]]:
     """A run of two workers behind HTTP, each answer written by `answer`."""
 
     async def main() -> Manifest:
         async with loopback(answer) as server:
             key = {"key": "file:key"}
-            spec = Spec("openai", {"model": "m", "base_url": server.url, "retries": 0, **key})
+            spec = Spec("openai", {"model": "m", "base_url": server.url, "retries": retries, **key})
             cases = [Case(sample_id=str(n), query="q") for n in range(count)]
             return await run(cases, Apart(spec, 2), Plan(run_id="r", target="openai", **settings))
 
@@ -289,3 +291,22 @@ def test_the_pace_heeds_what_workers_met(place: Path, loopback: Any) -> None:
     assert (manifest.recorded, manifest.answer_ok, len(met)) == (16, 0, 16)
     assert max(met) <= 4
     assert set(met[8:]) == {1}
+
+
+def test_one_429_keeps_every_worker_out(place: Path, loopback: Any) -> None:
+    """50 cases over two processes, 10 in flight; the tenth request is told to wait a second: none of either comes before."""
+    seen = list[float]()
+    (place / "key").write_text("k", encoding="utf-8")
+
+    async def answer(_request: Any, peer: Any) -> None:
+        seen.append(time.monotonic())
+        if len(seen) == 10:
+            await peer.send(loopback.json({}, status=429, headers={"Retry-After": "1"}))
+            return
+        await asyncio.sleep(0.2)
+        told = b'data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: [DONE]\n\n'
+        await peer.send(loopback.STREAM, loopback.piece(told), loopback.END)
+
+    manifest, _ = asked_of(loopback, answer, 50, concurrency=10, retries=2)
+    assert (manifest.recorded, manifest.answer_ok, len(seen)) == (50, 50, 51)
+    assert seen[10] - seen[9] >= 1.0

@@ -16,8 +16,9 @@ import httpx
 from evalkit.contracts import Case, ChannelError, Observation
 from evalkit.net.exchange import Exchange, fetch, stream
 from evalkit.net.framing import EVENT_STREAM, Framing, Lines
+from evalkit.net.gate import Gate
 from evalkit.net.masking import Mask
-from evalkit.net.retry import Gate, persevere
+from evalkit.net.retry import persevere
 from evalkit.net.sse import Decoder
 from evalkit.targets.channels import Dialog, Evidence, observation
 from evalkit.targets.http.documents import DocIds

@@ -10,7 +10,8 @@ import asyncio
 from dataclasses import dataclass, field
 
 from evalkit.contracts import Case, Observation
-from evalkit.net.retry import Gate, persevere
+from evalkit.net.gate import Gate
+from evalkit.net.retry import persevere
 from evalkit.targets.channels import Dialog, Evidence, Reply, observation
 from evalkit.targets.ragent.answer import read_reply
 from evalkit.targets.ragent.evidence import read_evidence

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from evalkit.contracts import EvalRecord, Observation
+from evalkit.contracts.observation import Observation
+from evalkit.contracts.record import EvalRecord
 
 __all__ = ["asked"]
 
