@@ -41,11 +41,15 @@ class Block(NamedTuple):
 
     def lines(self) -> Iterator[Line]:
         """The lines one at a time, without what ends them and without the file's byte order mark."""
-        number, offset = self.number, self.offset
-        for raw in _split(self.raw):
-            yield Line(number, offset, _body(raw, offset), raw.endswith(b"\n"))
-            number += 1
-            offset += len(raw)
+        start = 0
+        for number, raw in enumerate(_split(self.raw)):
+            yield self.line(number, start, start + len(raw))
+            start += len(raw)
+
+    def line(self, number: int, start: int, stop: int) -> Line:
+        """The `number`-th line, from 0, which stands between these bytes, its end among them."""
+        raw, offset = self.raw[start:stop], self.offset + start
+        return Line(self.number + number, offset, _body(raw, offset), raw.endswith(b"\n"))
 
 
 def blocks(path: Path, *, size: int = BLOCK_BYTES, max_bytes: int = MAX_LINE_BYTES) -> Iterator[Block]:

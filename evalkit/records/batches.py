@@ -6,9 +6,8 @@ forms once enough have.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,11 +17,10 @@ import pyarrow as pa
 from evalkit.contracts import EvalRecord, asked
 from evalkit.errors import BadData
 from evalkit.reading import Block, Line, Reading, blocks
-from evalkit.reading.blocks import BOM
 from evalkit.reading.files import take_line
+from evalkit.records.block_lines import BlockLines, Whole
 from evalkit.records.cells import column_of, constant
 from evalkit.records.fields import COLUMNS, of_rows
-from evalkit.records.folding import Folded, folded
 from evalkit.records.forms import Forms, Known
 from evalkit.records.places import Places
 
@@ -31,12 +29,10 @@ __all__ = ["Batch", "batches"]
 LEARN_AFTER = 1 << 20
 """Bytes that the models read before they teach the forms: learning takes about as long as reading them."""
 
-_BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 4 << 20
 """What is read at once: enough rows that a column costs more than its making."""
 
 _LESSON = 64
-_NEWLINE = ord("\n")
-_SPACE = ord(" ")
 
 
 class Batch(NamedTuple):
@@ -46,23 +42,15 @@ class Batch(NamedTuple):
     places: Places
 
 
-@dataclass(slots=True)
-class _Seen:
-    """What the lines of one block turned out to be: of a known form, or records that the models made."""
-
-    by_form: dict[Known, list[tuple[Line, Sequence[str]]]] = field(default_factory=lambda: defaultdict(list))
-    records: list[tuple[Line, EvalRecord]] = field(default_factory=list)
-    signs: str = ""
-
-
 def batches(
     path: Path,
     reading: Reading[EvalRecord],
     *,
     rejecting: bool = False,
     learn_after: int = LEARN_AFTER,
+    block_bytes: int = BLOCK_BYTES,
 ) -> Iterator[Batch]:
-    """The records of a file of lines, a batch at a time, in the order of their lines.
+    """The records of a file of lines, a batch for each block of it, in the order of their lines.
 
     What is no record is put into `reading`, as by `reading.read`: faults, blank
     lines, a torn end, and with `rejecting` the bad lines; its items stay empty. After `learn_after` bytes that
@@ -71,7 +59,7 @@ def batches(
     """
     reader = _Reader(path, reading, rejecting=rejecting, learn_after=learn_after)
     try:
-        for block in blocks(path, size=_BLOCK_BYTES):
+        for block in blocks(path, size=block_bytes):
             yield reader.batch(block)
     except BadData as end:
         reading.end(end.faults)
@@ -89,96 +77,62 @@ class _Reader:
         self._lesson: deque[tuple[bytes, EvalRecord]] = deque(maxlen=_LESSON)
         self._read = 0
         self._due = learn_after
-        self._text_starts = 0
 
     def batch(self, block: Block) -> Batch:
-        """The batch of the next block."""
-        odd, lines = _lines_with_controls(block.raw), folded(block.raw)
-        return (None if odd else self._whole(block, lines)) or self._mixed(block, lines, odd)
+        """The batch of the next block: the models first until a form is known, and last for what no form takes."""
+        lines = BlockLines(block)
+        left = np.arange(len(lines))
+        first, left = self._by_models(lines, left, until_known=True)
+        taken, left = self._by_forms(lines, left)
+        rest, _ = self._by_models(lines, left)
+        return _in_order([first, *taken, rest])
 
-    def _whole(self, block: Block, lines: Folded) -> Batch | None:
-        """The batch of a block all of whose lines are of the form that came last; None where one is not."""
-        raw, signs = lines
-        if not self._forms.known or not raw.endswith(b"\n"):
-            return None
-        text = None if b"\\" in raw else _text(raw)
-        form = self._forms.known[0]
-        rows = form.expression.findall(text) if text else []
-        if len(rows) != raw.count(b"\n") or form.has_odd(rows):
-            return None
-        ends = np.flatnonzero(np.frombuffer(raw, dtype=np.uint8) == _NEWLINE).astype(np.int64) + 1
-        starts = np.concatenate(([0], ends[:-1]))
-        places = Places(block.number + np.arange(len(ends)), block.offset + starts, ends - starts - 1)
-        return Batch(self._table(form, rows, signs), places)
+    def _by_forms(self, lines: BlockLines, left: Whole) -> tuple[list[Batch], Whole]:
+        """What each form takes of the lines that those before it left, and what is left in the end."""
+        taken: list[tuple[int, Known, Batch]] = []
+        for form in self._forms.known:
+            found, cells = _matched(form, lines.text(left), len(left))
+            if len(found):
+                table = self._table(form, cells, len(found), lines.signs)
+                taken.append((-len(found), form, Batch(table, lines.where(left[found]))))
+                left = np.delete(left, found)
+        self._forms.prefer([form for _, form, _ in sorted(taken, key=lambda part: part[0])])
+        return [batch for *_, batch in taken], left
 
-    def _mixed(self, block: Block, lines: Folded, odd: set[int]) -> Batch:
-        """The batch of any block, line by line; those in `odd`, from 0, are nobody's form."""
-        if block.offset == 0 and block.raw.startswith(BOM):
-            self._text_starts = len(BOM)
-        raw, signs = lines
-        seen = _Seen(signs=signs)
-        for line in block.lines():
-            start = (line.offset or self._text_starts) - block.offset
-            known = line.ended and line.number - block.number not in odd
-            if not known or not self._matched(line, raw[start : start + len(line.raw)], seen):
-                self._parsed(line, seen)
-        return self._batch(seen)
+    def _by_models(self, lines: BlockLines, left: Whole, *, until_known: bool = False) -> tuple[Batch, Whole]:
+        """The records among these lines, or among the first of them, and the lines that were not looked at."""
+        places, records, n = list[tuple[int, int, int]](), list[EvalRecord](), 0
+        for line in lines.at(left):
+            if until_known and self._forms.known:
+                break
+            n += 1
+            for record in self._parsed(line):
+                places.append((line.number, lines.offset(line), len(line.raw)))
+                records.append(record)
+        where = np.array(places, dtype=np.int64).reshape(-1, len(Places._fields)).T
+        return Batch(of_rows(records), Places(*where)), left[n:]
 
-    def _matched(self, line: Line, raw: bytes, seen: _Seen) -> bool:
-        """Whether a form took the line apart, whose folded bytes are `raw`."""
-        text = None if b"\\" in raw else _text(raw + b"\n")
-        if text is None:
-            return False
-        for place, form in enumerate(self._forms.known):
-            found = form.expression.fullmatch(text)
-            if found and not form.has_odd([found.groups("")]):
-                seen.by_form[form].append((line, found.groups("")))
-                self._forms.prefer(place)
-                return True
-        return False
-
-    def _parsed(self, line: Line, seen: _Seen) -> None:
-        """The line by the models."""
+    def _parsed(self, line: Line) -> list[EvalRecord]:
+        """The record of the line, if it is one."""
         take_line(self._reading, self._path, line, EvalRecord, torn_tail=True, rejecting=self._rejecting)
+        records = [asked(item, item.model_fields_set) for item in self._reading.items]
+        self._reading.items.clear()
         self._reading.numbers.clear()
-        while self._reading.items:
-            item = self._reading.items.pop()
-            record = asked(item, item.model_fields_set)
-            seen.records.append((line, record))
+        for record in records:
             self._lesson.append((line.raw, record))
             self._read += len(line.raw)
         if self._read > self._due:
             self._forms.learn(self._lesson)
             self._read, self._due = 0, 2 * self._due
+        return records
 
-    def _batch(self, seen: _Seen) -> Batch:
-        lines, tables = (
-            [line for line, _ in seen.records],
-            [of_rows([row for _, row in seen.records])],
-        )
-        for form, taken in seen.by_form.items():
-            lines += [line for line, _ in taken]
-            tables.append(self._table(form, [row for _, row in taken], seen.signs))
-        numbers, offsets, sizes = (
-            np.array(column, dtype=np.int64).reshape(-1)
-            for column in (
-                [line.number for line in lines],
-                [line.offset or self._text_starts for line in lines],
-                [len(line.raw) for line in lines],
-            )
-        )
-        order = np.argsort(numbers)
-        table = pa.concat_tables([table for table in tables if len(table)] or tables[:1]).take(order)
-        places = Places(numbers[order], offsets[order], sizes[order])
-        return Batch(table, places)
-
-    def _table(self, form: Known, rows: Sequence[Sequence[str]], signs: str) -> pa.Table:
-        cells = dict(zip(form.columns, zip(*rows, strict=True), strict=False))
+    def _table(self, form: Known, given: Sequence[Sequence[bytes]], n: int, signs: bytes) -> pa.Table:
+        cells = dict(zip(form.columns, given, strict=True))
         return pa.table(
             {
                 name: column_of(name, cells[name], comma=form.comma, signs=signs)
                 if name in cells
-                else self._constant(form, name, len(rows))
+                else self._constant(form, name, n)
                 for name in COLUMNS
             }
         )
@@ -191,20 +145,28 @@ class _Reader:
         return self._constants[key].slice(0, n)
 
 
-def _text(raw: bytes) -> str | None:
-    """The text of the bytes; None where they are no UTF-8."""
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
+def _matched(form: Known, text: bytes, n: int) -> tuple[Whole, Sequence[Sequence[bytes]]]:
+    """Which of the `n` lines of the text the form matches, from 0, and the cells of each of its columns."""
+    width = len(form.columns) + 1
+    pieces = form.expression.split(text)
+    between = [piece.count(b"\n") if piece else 0 for piece in pieces[::width]]
+    if sum(between) + len(between) - 1 != n - (not text.endswith(b"\n")):
+        return np.zeros(0, dtype=np.int64), []  # a string without its end goes on in another line
+    lines = np.arange(len(between) - 1) + np.cumsum(between[:-1], dtype=np.int64)
+    cells = [pieces[place::width] for place in range(1, width)]
+    odd = form.odd(cells)
+    if odd:
+        kept = np.delete(np.arange(len(lines)), odd)
+        lines, cells = lines[kept], [[column[row] for row in kept.tolist()] for column in cells]
+    return lines, cells
 
 
-def _lines_with_controls(raw: bytes) -> set[int]:
-    """The lines, from 0, that hold a control: no form says anything of them."""
-    data = np.frombuffer(raw, dtype=np.uint8)
-    low = data < _SPACE
-    if np.count_nonzero(low) == raw.count(b"\n"):
-        return set()
-    places = np.flatnonzero(low)
-    ends = places[data[places] == _NEWLINE]
-    return set(np.searchsorted(ends, places[data[places] != _NEWLINE]).tolist())
+def _in_order(parts: Sequence[Batch]) -> Batch:
+    """All of them in the order of their lines."""
+    full = [part for part in parts if len(part.columns)] or parts[:1]
+    if len(full) == 1:
+        return full[0]
+    places = Places(*map(np.concatenate, zip(*(part.places for part in full), strict=True)))
+    order = np.argsort(places.numbers)
+    table = pa.concat_tables([part.columns for part in full]).take(order)
+    return Batch(table, Places(*(column[order] for column in places)))

@@ -18,9 +18,9 @@ __all__ = ["column_of", "constant"]
 Column: TypeAlias = Any
 """An Arrow array: the stubs tell too little of what Arrow's functions give."""
 
-_NULL = "null"
+_NULL = b"null"
 _TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
-_NOTHING = pa.array(["", _NULL])
+_NOTHING = pa.array(["", "null"])
 _NEVER_NULL = {
     name
     for name, field in EvalRecord.model_fields.items()
@@ -29,11 +29,11 @@ _NEVER_NULL = {
 """Fields that read null as empty."""
 
 
-def column_of(name: str, cells: Sequence[str], *, comma: str, signs: str) -> Column:
-    """The column whose cells are JSON texts, folded where `signs` tell which escapes there may be; "" is null.
+def column_of(name: str, cells: Sequence[bytes | None], *, comma: str, signs: bytes) -> Column:
+    """The column whose cells are JSON texts in UTF-8, folded where `signs` tell which escapes there may be.
 
-    `comma` is what stands between the items of lists. Of a number of items "" says that there are some,
-    whatever stands in its place that there are none.
+    `comma` is what stands between the items of lists. Null is null, but of a number of items it says that there are
+    some, and whatever stands in its place that there are none.
     """
     if _is_constant(cells):
         one = _column(name, cells[:1], comma=comma, signs=signs)
@@ -41,22 +41,22 @@ def column_of(name: str, cells: Sequence[str], *, comma: str, signs: str) -> Col
     return _column(name, cells, comma=comma, signs=signs)
 
 
-def _is_constant(cells: Sequence[str]) -> bool:
+def _is_constant(cells: Sequence[bytes | None]) -> bool:
     """Whether all cells are the same; a look at the last tells most that are not."""
     return len(cells) > 1 and cells[0] == cells[-1] and cells.count(cells[0]) == len(cells)
 
 
-def _column(name: str, cells: Sequence[str], *, comma: str, signs: str) -> Column:
+def _column(name: str, cells: Sequence[bytes | None], *, comma: str, signs: bytes) -> Column:
     kind = COLUMNS[name]
     if name.endswith("#"):
         null = 0 if name[:-1] in _NEVER_NULL else -1
-        return pa.array([1 if not text else null if text == _NULL else 0 for text in cells], kind)
-    texts = pa.array(cells, _TEXT)
+        return pa.array([1 if text is None else null if text == _NULL else 0 for text in cells], kind)
+    texts: Column = pa.array(cells, pa.binary()).view(_TEXT)
     if signs and kind in (_TEXT, _TEXTS) and pc.any(pc.match_substring(texts, "\x01")).as_py():
         if kind == _TEXTS:
-            return pa.array([_parsed(name, text) for text in cells], kind)
+            return _parsed(name, texts)
         given = _is_given(texts)
-        return _where(given, _sliced(pa.array(unfolded_all(cells, signs), _TEXT), 1))
+        return _where(given, _sliced(pa.array(_plain(cells, signs), pa.binary()), 1))
     if kind == _TEXT:
         return _where(_is_given(texts), _sliced(texts, 1))
     if kind == _TEXTS:
@@ -64,10 +64,16 @@ def _column(name: str, cells: Sequence[str], *, comma: str, signs: str) -> Colum
     return pc.cast(_where(_is_given(texts), texts), kind)
 
 
-def _parsed(name: str, text: str) -> Any:
-    """A cell by itself, escapes and all."""
-    value = unfolded(text) if text else None
-    return [] if value is None and name in _NEVER_NULL else value
+def _parsed(name: str, texts: Column) -> Column:
+    """Lists by themselves, escapes and all, each different one once."""
+    encoded = texts.dictionary_encode()
+    values = [unfolded(text) for text in encoded.dictionary.view(pa.binary()).to_pylist()]
+    nothing: list[str] | None = [] if name in _NEVER_NULL else None
+    return pa.array([nothing if value is None else value for value in values], _TEXTS).take(encoded.indices)
+
+
+def _plain(cells: Sequence[bytes | None], signs: bytes) -> list[bytes]:
+    return unfolded_all([cell or b"" for cell in cells], signs)
 
 
 def _is_given(texts: Column) -> Column:
@@ -85,9 +91,9 @@ def _sliced(texts: Column, n: int) -> Column:
 
 def _lists(name: str, texts: Column, between: str) -> Column:
     """Lists of texts, cut at what stands between their items."""
-    missing = pc.equal(texts, pa.scalar(_NULL))
-    if pc.any(pc.and_not(pc.match_substring(texts, _NULL), missing)).as_py():
-        return pa.array([_parsed(name, text) for text in texts.to_pylist()], _TEXTS)
+    missing = pc.equal(texts, pa.scalar("null"))
+    if pc.any(pc.and_not(pc.match_substring(texts, "null"), missing)).as_py():
+        return _parsed(name, texts)
     cut = pc.split_pattern(_sliced(texts, 2), between)
     empty = np.asarray(pc.or_(missing, pc.equal(texts, pa.scalar("[]"))))
     sizes = np.where(empty, 0, np.asarray(pc.list_value_length(cut)))

@@ -14,9 +14,9 @@ _BACKSLASH = ord("\\")
 _FOLD = 1
 _SIGNS = np.zeros(256, dtype=np.uint8)
 _SIGNS[list(b'"\\/bfnrt')] = list(b"\x02\x03/bfnrt")
-_PLAIN = {"\x02": '"', "\x03": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_LETTERS = str.maketrans({"\x01": "\\", "\x02": '"', "\x03": "\\"})
-_BETWEEN = "\x00"
+_PLAIN = dict(zip(b"\x02\x03/bfnrt", (b'"', b"\\", b"/", b"\b", b"\f", b"\n", b"\r", b"\t"), strict=True))
+_LETTERS = bytes.maketrans(b"\x01\x02\x03", b'\\"\\')
+_BETWEEN = b"\x00"
 
 
 class Folded(NamedTuple):
@@ -26,7 +26,7 @@ class Folded(NamedTuple):
     """
 
     raw: bytes
-    signs: str
+    signs: bytes
 
 
 def folded(raw: bytes) -> Folded:
@@ -34,7 +34,7 @@ def folded(raw: bytes) -> Folded:
     data = np.frombuffer(raw, dtype=np.uint8)
     places = np.flatnonzero(data == _BACKSLASH)
     if not len(places):
-        return Folded(raw, "")
+        return Folded(raw, b"")
     begins = np.where(np.diff(places, prepend=-2) > 1, np.arange(len(places)), 0)
     in_run = places - places[np.maximum.accumulate(begins)]
     leads = places[(in_run % 2 == 0) & (places + 1 < len(data))]  # the others are escaped themselves
@@ -43,17 +43,17 @@ def folded(raw: bytes) -> Folded:
     found = data.copy()
     found[leads] = _FOLD
     found[leads + 1] = signs
-    return Folded(found.tobytes(), bytes(np.unique(signs)).decode("ascii"))
+    return Folded(found.tobytes(), bytes(np.unique(signs)))
 
 
-def unfolded(text: str) -> object:
+def unfolded(text: bytes) -> object:
     """The value of a JSON text that was folded."""
     return json.loads(text.translate(_LETTERS))
 
 
-def unfolded_all(strings: Sequence[str], signs: str) -> list[str]:
+def unfolded_all(strings: Sequence[bytes], signs: bytes) -> list[bytes]:
     """What is in folded strings of JSON, quotes or none around them; `signs` are all that can be in them."""
     text = _BETWEEN.join(strings)
     for sign in signs:
-        text = text.replace(f"\x01{sign}", _PLAIN[sign])
+        text = text.replace(bytes((_FOLD, sign)), _PLAIN[sign])
     return text.split(_BETWEEN)

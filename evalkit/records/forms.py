@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,8 +24,8 @@ _STYLES = ((", ", ": "), (",", ":"))
 _MOST_FORMS = 16
 _MOST_SHAPES = 8
 _OFTEN = 16
-_NO_TEXT = (NULL, '""')
-_NO_ITEMS = (NULL, "[]")
+_NO_TEXT = (b"null", b'""')
+_ITEM = re.compile(rb'(?:\[|,| )"[^"]')
 _NOTHING = (NULL, r"\[\]", r"\{\}")
 """The shapes of a field that holds nothing."""
 
@@ -41,26 +41,34 @@ class _Expression(NamedTuple):
 class Known:
     """A form to read by: `expression` matches whole lines with their ends, its groups hold the `columns`.
 
-    What a line of the form does not say is in its record as in the `sample`.
+    What a line of the form does not say is in its record as in the `sample`. Lines are bytes of UTF-8, folded.
     """
 
-    expression: re.Pattern[str]
+    expression: re.Pattern[bytes]
     columns: tuple[str, ...]
     comma: str
     sample: EvalRecord
 
-    def has_odd(self, rows: Sequence[Sequence[str]]) -> bool:
-        """Whether one of the rows has predictions but not the first: the models fill it in."""
+    def odd(self, cells: Sequence[Sequence[bytes]]) -> list[int]:
+        """The lines that have predictions but not the first, by their columns: the models fill it in."""
         first, several = (
-            [row[self.columns.index(name)] for row in rows] if name in self.columns else None
+            cells[self.columns.index(name)] if name in self.columns else None
             for name in ("intent_pred", "intent_pred_all")
         )
-        filled = [any(self.sample.intent_pred_all)] * len(rows)
-        if several is not None:
-            filled = [items not in _NO_ITEMS for items in several]
-        if first is None:
-            return several is not None and any(filled)
-        return any(text in _NO_TEXT and there for text, there in zip(first, filled, strict=True))
+        if several is None:
+            filled = any(self.sample.intent_pred_all)
+            return [place for place, text in enumerate(first or ()) if text in _NO_TEXT] if filled else []
+        open_ = enumerate(several) if first is None else _where_none(first, several)
+        return [place for place, items in open_ if _ITEM.search(items)]
+
+
+def _where_none(first: Sequence[bytes], several: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The place and the predictions of each line that does not say the first."""
+    return (
+        (place, items)
+        for place, (text, items) in enumerate(zip(first, several, strict=True))
+        if text in _NO_TEXT
+    )
 
 
 class _Slot:
@@ -175,7 +183,8 @@ class Form:
         parts = [(slot.key, slot.expression()) for slot in self._slots]
         source = comma.join(key_pattern(key, colon) + expression.source for key, expression in parts)
         columns = tuple(column for _, expression in parts for column in expression.columns)
-        return Known(re.compile(r"^\{" + source + r"\}\n", re.MULTILINE), columns, comma, self._sample)
+        expression = re.compile((r"^\{" + source + r"\}\n").encode(), re.MULTILINE)
+        return Known(expression, columns, comma, self._sample)
 
 
 class Forms:
@@ -201,9 +210,9 @@ class Forms:
         compiled = [form.compiled() for form in self._forms.values()]
         self.known = [form for form in compiled if form is not None]
 
-    def prefer(self, place: int) -> None:
-        """Let the form at that place be the first."""
-        self.known.insert(0, self.known.pop(place))
+    def prefer(self, forms: Sequence[Known]) -> None:
+        """Let these forms be the first, in this order."""
+        self.known = [*forms, *(form for form in self.known if form not in forms)]
 
 
 def _style(raw: bytes, value: Mapping[str, Any]) -> tuple[str, str] | None:

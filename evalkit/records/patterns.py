@@ -2,7 +2,8 @@
 
 A pattern stands for texts that `decode` and the models accept without a second look: written as the value is,
 with nothing in it that needs unfolding. What it does not match may still be right; somebody else has to say.
-Strings are matched in lines whose escapes were folded away, so that every `"` is an end of one.
+Strings are matched in lines whose escapes were folded away, so that every `"` is an end of one. What is matched are
+bytes of UTF-8.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ NULL = "null"
 _DIGITS = "(?!0[0-9])[0-9]{1,15}+"  # below 2^53 whatever the digits are
 _FRACTION = r"(?:\.[0-9]{1,17}+)?+"
 _NUMBER = f"-?+{_DIGITS}{_FRACTION}"
+_CHARACTER = r'[^"\x80-\xbf][\x80-\xbf]*+'
+"""A character in UTF-8: it begins with a byte that continues none."""
 _DAY = "(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
 _MOMENT = (
     f'"[12][0-9]{{3}}-{_DAY}T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]'
@@ -213,7 +216,7 @@ def _plain(kind: Any, asks: Sequence[Any]) -> str | None:
         return "(?:" + "|".join(re.escape(json.dumps(one)) for one in typing.get_args(bare)) + ")"
     if bare is str:
         low, high = int(bounds.get("min_length", 0)), bounds.get("max_length", "")
-        return f'"[^"]{{{low},{high}}}+"' if high else f'"[^"]{"+" if low else "*"}+"'
+        return f'"(?:{_CHARACTER}){{{low},{high}}}+"' if high else f'"[^"]{"+" if low else "*"}+"'
     if bare is bool:
         return "(?:true|false)"
     if bare is datetime:

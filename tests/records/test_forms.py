@@ -76,18 +76,21 @@ def written(rows: list[dict[str, Any]], style: tuple[str, str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def in_columns(path: Path, *, learn_after: int = 0) -> tuple[Any, Reading[EvalRecord]]:
+def in_columns(
+    path: Path, *, learn_after: int = 0, block_bytes: int = 2_000
+) -> tuple[Any, Reading[EvalRecord]]:
     """All columns of the file, read by forms as soon as there are some."""
     import pyarrow as pa
 
     reading = Reading[EvalRecord]()
-    parts = [part.columns for part in batches(path, reading, rejecting=True, learn_after=learn_after)]
+    read_so = {"rejecting": True, "learn_after": learn_after, "block_bytes": block_bytes}
+    parts = [part.columns for part in batches(path, reading, **read_so)]  # type: ignore[arg-type]
     return pa.concat_tables(parts).combine_chunks(), reading
 
 
-def assert_same(path: Path, *, learn_after: int = 0) -> None:
+def assert_same(path: Path, *, learn_after: int = 0, block_bytes: int = 2_000) -> None:
     """The columns by forms, and what became of the other lines, are those of the models alone."""
-    found, reading = in_columns(path, learn_after=learn_after)
+    found, reading = in_columns(path, learn_after=learn_after, block_bytes=block_bytes)
     exact = read(path, EvalRecord, torn_tail=True, rejecting=True)
     wanted = of_rows([asked(record, record.model_fields_set) for record in exact.items]).combine_chunks()
     for name in COLUMNS:
@@ -95,13 +98,16 @@ def assert_same(path: Path, *, learn_after: int = 0) -> None:
     assert (reading.blank, reading.torn, reading.rejects) == (exact.blank, exact.torn, exact.rejects)
 
 
-@given(st.lists(LINES, min_size=1, max_size=12), STYLES)
+@given(st.lists(LINES, min_size=1, max_size=12), STYLES, st.integers(200, 20_000))
 def test_columns_by_forms_are_those_of_the_models(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]], style: tuple[str, str]
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[dict[str, Any]],
+    style: tuple[str, str],
+    block_bytes: int,
 ) -> None:
     path = tmp_path_factory.mktemp("forms") / "run.jsonl"
     path.write_bytes(written(rows + rows, style))
-    assert_same(path)
+    assert_same(path, block_bytes=block_bytes)
 
 
 def full(number: int, **fields: Any) -> bytes:
@@ -206,7 +212,49 @@ def test_forms_take_most_lines_of_a_run(tmp_path: Path) -> None:
     lines = path.read_bytes().splitlines()
     forms.learn((line, EvalRecord.model_validate_json(line)) for line in lines[:32])
     (form,) = forms.known
-    assert all(form.expression.fullmatch(line.decode() + "\n") for line in lines[32:])
+    assert all(form.expression.fullmatch(line + b"\n") for line in lines[32:])
+
+
+def test_a_text_that_goes_on_in_the_next_line_is_no_line(tmp_path: Path) -> None:
+    """Cut by a raw line end inside a text, the two halves together look like a line of the form."""
+    path = tmp_path / "run.jsonl"
+    cut = full(7).replace("答7".encode(), "答\n7".encode())
+    path.write_bytes(b"".join(full(number) for number in range(40)) + cut + full(8))
+    assert_same(path, learn_after=4_000, block_bytes=1 << 20)
+
+
+@pytest.mark.parametrize(
+    ("fields", "odd"),
+    [
+        ({"intent_pred": None, "intent_pred_all": [None]}, False),
+        ({"intent_pred": None, "intent_pred_all": ["", None]}, False),
+        ({"intent_pred": "", "intent_pred_all": []}, False),
+        ({"intent_pred": None, "intent_pred_all": [None, "S2"]}, True),
+        ({"intent_pred": "", "intent_pred_all": ["S2"]}, True),
+        ({"intent_pred": "S1", "intent_pred_all": ["S2"]}, False),
+    ],
+)
+def test_only_a_prediction_that_the_models_would_fill_in_is_odd(
+    fields: dict[str, Any],
+    odd: bool,  # noqa: FBT001
+) -> None:
+    """Chat turns have no intent: their lines are as good as any other."""
+    taught = [
+        {
+            "sample_id": f"c{number}",
+            "intent_pred": f"S{number}",
+            "intent_pred_all": ["S1", None][: number % 3],
+        }
+        for number in range(40)
+    ]
+    forms = Forms()
+    lines = written(taught, (", ", ": ")).splitlines()
+    forms.learn((line, EvalRecord.model_validate_json(line)) for line in lines)
+    (form,) = forms.known
+    (line,) = written([{"sample_id": "x", **fields}], (", ", ": ")).splitlines(keepends=True)
+    found = form.expression.fullmatch(line)
+    assert found
+    assert form.odd([[cell] for cell in found.groups()]) == ([0] if odd else [])
 
 
 @pytest.mark.parametrize("end", [b"", b'{"sample_id": "torn', b"\n\n", b"\xef\xbb\xbf"])
