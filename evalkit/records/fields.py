@@ -12,23 +12,27 @@ from typing import Any
 import pyarrow as pa
 
 from evalkit.contracts import EvalRecord
-from evalkit.contracts.observation import Timings, Usage
 
 __all__ = ["COLUMNS", "GIVEN", "PARTS", "SIZED", "of_rows", "size_column", "value_of"]
 
 _TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
-_TIMED = {
-    name: pa.int64() if name in ("text_chunks", "events") else pa.float64()
-    for name in Timings.model_fields
-    if name != "reused_connection"
-}
+_MS = pa.float64()
 
 PARTS: Mapping[str, Mapping[str, pa.DataType]] = {
     "answer_error": {"kind": _TEXT},
     "evidence_error": {"kind": _TEXT},
-    "answer_timings": _TIMED,
-    "evidence_timings": _TIMED,
-    "usage": {name: pa.int64() for name in Usage.model_fields},
+    "answer_timings": {
+        "queue_ms": _MS,
+        "connect_ms": _MS,
+        "first_event_ms": _MS,
+        "first_reasoning_ms": _MS,
+        "first_text_ms": _MS,
+        "last_text_ms": _MS,
+        "end_ms": _MS,
+        "text_chunks": pa.int64(),
+    },
+    "evidence_timings": {"end_ms": _MS},
+    "usage": {"completion_tokens": pa.int64()},
 }
 """Of the fields with parts: the parts that are columns, as `field.part`."""
 
