@@ -20,7 +20,6 @@ Column: TypeAlias = Any
 
 _NULL = b"null"
 _TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
-_NOTHING = pa.array(["", "null"])
 _NEVER_NULL = {
     name
     for name, field in EvalRecord.model_fields.items()
@@ -55,13 +54,12 @@ def _column(name: str, cells: Sequence[bytes | None], *, comma: str, signs: byte
     if signs and kind in (_TEXT, _TEXTS) and pc.any(pc.match_substring(texts, "\x01")).as_py():
         if kind == _TEXTS:
             return _parsed(name, texts)
-        given = _is_given(texts)
-        return _where(given, _sliced(pa.array(_plain(cells, signs), pa.binary()), 1))
+        return _but_null(texts, _sliced(pa.array(_plain(cells, signs), pa.binary()), 1))
     if kind == _TEXT:
-        return _where(_is_given(texts), _sliced(texts, 1))
+        return _but_null(texts, _sliced(texts, 1))
     if kind == _TEXTS:
         return _lists(name, texts, f'"{comma}"')
-    return pc.cast(_where(_is_given(texts), texts), kind)
+    return pc.cast(_but_null(texts, texts), kind)
 
 
 def _parsed(name: str, texts: Column) -> Column:
@@ -76,12 +74,12 @@ def _plain(cells: Sequence[bytes | None], signs: bytes) -> list[bytes]:
     return unfolded_all([cell or b"" for cell in cells], signs)
 
 
-def _is_given(texts: Column) -> Column:
-    return pc.invert(pc.is_in(texts, _NOTHING))
-
-
-def _where(given: Column, values: Column) -> Column:
-    return pc.if_else(given, values, pa.scalar(None, values.type))
+def _but_null(texts: Column, values: Column) -> Column:
+    """The values, null where the text is null or there is none."""
+    missing = pc.equal(texts, pa.scalar("null"))
+    if not texts.null_count and not pc.any(missing).as_py():
+        return values
+    return pc.if_else(missing, pa.scalar(None, values.type), values)
 
 
 def _sliced(texts: Column, n: int) -> Column:
