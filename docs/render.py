@@ -24,7 +24,8 @@ HERE = Path(__file__).parent
 
 CLI = """# Commands
 
-RUN is a path, a run id, or `latest`. Results go to standard output, progress and errors to standard error.
+RUN is a path, a run id, or `latest`: the run that was written to last. Replays, which asked nobody, are neither the
+latest run nor the one before another, and not in the history; all else takes them by their names. Results go to standard output, progress and errors to standard error.
 With `--json` a command prints its results for a machine. Colours and bars appear on a terminal only.
 
 | exit code | meaning |

@@ -143,7 +143,7 @@ def history(
 ) -> None:
     """Print how the metrics moved over the runs, and at which run they changed for more than chance.
 
-    Each run is tested against the one before it, case by case, and the last against the first.
+    Each run is tested against the one before it, case by case, and the last against the first; replays are left out.
 
     \b
     evalkit history

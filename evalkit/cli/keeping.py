@@ -104,7 +104,8 @@ def replay(
     """Make the records of a run anew from its capture, without asking anybody: a run of its own beside it.
 
     With the evalkit that made the run they are the same, byte for byte but for the name of the run; with another
-    one they are what it reads out of the same bytes. No key is needed. A run is captured with `--capture`.
+    one they are what it reads out of the same bytes. No key is needed. A run is captured with `--capture`. A
+    replay is never `latest`; name it.
 
     \b
     evalkit run eval_sets/eval_set_v1.jsonl --target demo --run-id nightly --capture

@@ -82,7 +82,7 @@ def resolve(name: str, *, run: Path, runs_dir: Path, folder: Path = FOLDER) -> P
 
 
 def previous(run: Path, runs_dir: Path) -> Path | None:
-    """The last complete run of the same eval set and target that was begun before `run`; null for none."""
+    """The last complete run of the same eval set and target that was begun before `run`, replays aside; null for none."""
     this = runs.manifest(run)
     if this is None:
         return None
@@ -97,6 +97,7 @@ def previous(run: Path, runs_dir: Path) -> Path | None:
 def _before(found: Manifest, this: Manifest) -> bool:
     return (
         found.state == "complete"
+        and not found.is_replay
         and found.run_id != this.run_id
         and (found.eval_set_sha256, found.target) == (this.eval_set_sha256, this.target)
         and found.started_at.timestamp() < this.started_at.timestamp()

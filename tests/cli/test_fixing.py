@@ -29,7 +29,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def write(number: int, given: list[str]) -> None:
+def write(number: int, given: list[str], **settings: str) -> None:
     Path("runs").mkdir(exist_ok=True)
     lines = [
         EvalRecord(
@@ -53,6 +53,7 @@ def write(number: int, given: list[str]) -> None:
         evalkit_version="0.1.0",
         started_at=datetime(2026, 8, 1, tzinfo=UTC) + timedelta(days=number),
         planned=10,
+        settings=settings,
     )
     runs.save(manifest, files.manifest)
 
@@ -146,6 +147,13 @@ def test_history_draws_a_line_and_tells_what_moved() -> None:
         0.0625,
         None,
     )
+
+
+@pytest.mark.usefixtures("place")
+def test_history_is_of_runs_that_asked() -> None:
+    before = told("history")
+    write(2, GIVEN, replay_of="run-1")
+    assert told("history") == before
 
 
 @pytest.mark.usefixtures("place")
