@@ -62,7 +62,7 @@ def worst(  # noqa: PLR0913 - one parameter an option
         say([asdict(row) for row in rows])
     else:
         (overall,) = figures(digest.tables.slices, dimension="overall", metric=metric)
-        show_view(worst_view(rows, overall=overall))
+        show_view(worst_view(rows, overall=overall, cluster=cluster))
     tell_by_hand(digest.run.overridden)
 
 

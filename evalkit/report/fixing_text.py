@@ -17,7 +17,7 @@ from evalkit.report.gains import Gain, points
 from evalkit.report.intent_tree import IntentTree, TreeRow
 from evalkit.report.rich_tables import cell, table
 from evalkit.report.suggestions import Suggestion
-from evalkit.report.wording import times
+from evalkit.report.wording import drawn_together, times
 
 __all__ = ["first_view", "fix_view"]
 
@@ -46,6 +46,7 @@ def fix_view(found: FixFirst, *, limit: int) -> RenderableType:
         *(_tree(found.tree, limit) if found.tree else ()),
         *_directions(found.directions, limit),
         *_doubts(found.doubts, limit),
+        *([cell(drawn_together(found.cluster), "dim")] if found.cluster else ()),
     )
 
 

@@ -25,6 +25,7 @@ from evalkit.report.rich_tables import cell, table
 from evalkit.report.sample import Section, layout
 from evalkit.report.summary import state
 from evalkit.report.text import one_line, visible
+from evalkit.report.wording import drawn_together
 from evalkit.report.worst import Direction, WorstRow
 
 __all__ = ["sample_view", "summary_view", "worst_view"]
@@ -59,13 +60,17 @@ def _looked_at(digest: Digest) -> Iterator[RenderableType]:
     yield from (Text(f"! {one_line(note)}", "yellow") for note in notes(digest))
 
 
-def worst_view(rows: Sequence[WorstRow], *, overall: Figure) -> RenderableType:
-    """The slices in the given order, each with interval, count and error direction, and the overall mean."""
+def worst_view(rows: Sequence[WorstRow], *, overall: Figure, cluster: str | None = None) -> RenderableType:
+    """The slices in the given order, each with interval, count and error direction, the overall mean, and what was drawn."""
     found = table("slice", f"{overall.metric}>", "95% interval>", "counted>", "mostly taken for", "to win>")
     for row in rows:
         found.add_row(*_worst_cells(row), cell(_win(row)), style=_style(row.figure))
     whole = f"{overall.metric} {overall.value} overall, {overall.interval}, counted {overall.counted}"
-    return Group(found, Text(one_line(whole), "dim"))
+    return Group(found, *(cell(text, "dim") for text in [whole, *_drawn(cluster)]))
+
+
+def _drawn(cluster: str | None) -> list[str]:
+    return [drawn_together(cluster)] if cluster else []
 
 
 def sample_view(

@@ -28,7 +28,7 @@ from evalkit.report.verdict_rows import (
     unpaired,
     yardstick,
 )
-from evalkit.report.wording import NOTHING, by_hand, times
+from evalkit.report.wording import NOTHING, by_hand, drawn_together, times
 
 __all__ = ["brief_view", "comparison_view", "details_view", "headline_view", "verdict_view"]
 
@@ -86,6 +86,7 @@ def comparison_view(comparison: Comparison, *, flips: int = SHOWN) -> Renderable
         *(_line(text, f"bold {_COLOURS.get(_HEAD.split(text)[0], '')}") for text in headlines(comparison)),
         _line(f"{base} → {run}: {times(comparison.n_common, 'sample')} in common", "dim"),
         *([_line(f"! {by_hand(comparison.overridden)}", "yellow")] if comparison.overridden else ()),
+        *([_line(drawn_together(comparison.cluster), "dim")] if comparison.cluster else ()),
         *_compared(comparison),
         *_keys(comparison),
         *_flips(comparison, flips),

@@ -39,6 +39,7 @@ def write(number: int, given: list[str], **settings: str) -> None:
             intent_l2=gold,
             intent_pred=label,
             total_ms=900.0,
+            difficulty=["easy", "hard"][row % 2],
         ).model_dump_json()
         for row, (gold, label) in enumerate(zip(GOLD, given, strict=True))
     ]
@@ -106,6 +107,18 @@ def test_hostile_texts_are_spelled_out_and_lines_fit(arguments: tuple[str, ...])
     assert not {char for char in result.stdout if ord(char) < 32} - {"\n"}
     assert "\u202e" not in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize(
+    "arguments",
+    [("fix", "run-1"), ("worst", "run-1"), ("diff", "run-0", "run-1"), ("score", "run-1")],
+    ids=lambda each: each[0],
+)
+def test_what_is_drawn_together_is_told(arguments: tuple[str, ...]) -> None:
+    told = "cases that share difficulty are drawn and tested together"
+    assert told in call(*arguments, "--cluster", "difficulty").stdout
+    assert told not in call(*arguments).stdout
 
 
 @pytest.mark.usefixtures("place")
