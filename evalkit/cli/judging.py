@@ -39,7 +39,11 @@ _options = each(
     click.option(
         "--max-cost", type=click.FloatRange(0), help="Spend at most this much, by the configured prices."
     ),
-    click.option("--replay", type=_FILE, help="Take judgements from this file and ask nobody."),
+    click.option(
+        "--replay",
+        type=_FILE,
+        help="Ask no model: take what it said from this file, the .judged.jsonl of any run of the same answers.",
+    ),
     click.option(
         "--against", metavar="RUN", help="Compare answers with this run, in both orders (metric pairwise)."
     ),
@@ -91,7 +95,7 @@ def judge(  # noqa: PLR0913 - one parameter an option
     \b
     evalkit judge latest --judge main
     evalkit judge latest --judge main --metrics faithfulness,llm_score --repeats 3 --max-cost 2.50
-    evalkit judge latest --judge main --replay judged.jsonl
+    evalkit judge latest --judge main --replay runs/nightly.judged.jsonl
     evalkit judge latest --judge main --metrics llm_score --set 'llm_score.dimensions={"同理心": "有同理心"}'
     """
     import asyncio  # noqa: PLC0415 - heavy imports wait for the command

@@ -70,6 +70,8 @@ def test_no_more_lines_are_rejected_than_allowed(place: Path, limit: str, fits: 
     assert (done.exit_code == 0) == fits
     assert isinstance(done.exception, BadData) != fits
     assert (place / "reports").exists() == fits
+    told = f"Nothing was rejected: found 4 bad lines, wanted at most the {limit} of --reject-limit."
+    assert str(done.exception).endswith(told) != fits
 
 
 def test_a_limit_without_rejecting_means_nothing() -> None:
@@ -92,7 +94,9 @@ def test_what_was_not_read_is_not_rejected(place: Path) -> None:
     """A file cut off, or a line without end: nobody knows how much is lost."""
     raw = gzip.compress((place / "run.jsonl").read_bytes())
     (place / "run.jsonl").write_bytes(raw[:-4])
-    assert isinstance(evalkit("score", "run.jsonl", "--on-bad-line=reject").exception, BadData)
+    done = evalkit("score", "run.jsonl", "--on-bad-line=reject")
+    assert isinstance(done.exception, BadData)
+    assert str(done.exception).endswith("the file could not be read to its end.")
     (place / "run.jsonl").write_bytes(GOOD % 1 + b"\n" + b"x" * (2**24 + 1))
     assert isinstance(evalkit("score", "run.jsonl", "--on-bad-line=reject").exception, BadData)
     assert not (place / "reports").exists()
