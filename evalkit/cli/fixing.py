@@ -81,7 +81,7 @@ def fix(
 @click.option(
     "--taxonomy",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Known intents; else taxonomy.json beside the eval set.",
+    help="Known intents; else taxonomy.json beside the eval set, or that of the run.",
 )
 @_LIMIT
 @places
@@ -98,7 +98,9 @@ def plan(
 ) -> None:
     """Print which cases to write next: how many each intent needs, easily confused intents first.
 
-    RUN is a run id, the path of a run, or `latest`; EVAL_SET the path of an eval set.
+    RUN is a run id, the path of a run, or `latest`; EVAL_SET the path of an eval set. A run tells how often each
+    intent was right and what it was taken for. An eval set does not: each intent is taken as right half the time,
+    which needs the most cases, and those whose questions read alike as easily confused.
 
     \b
     evalkit plan latest
@@ -165,12 +167,14 @@ def _planned(source: str, *, width: float, taxonomy: Path | None, runs_dir: Path
     """The plan of an eval set where the source is one, else of a run."""
     from evalkit.report.plan import plan_of_cases, plan_of_run  # noqa: PLC0415 - heavy imports wait
 
-    known = _taxonomy(source, taxonomy)
     if _is_eval_set(Path(source), runs_dir):
         from evalkit.cases import load_cases  # noqa: PLC0415
 
+        known = _taxonomy(source, taxonomy)
         return plan_of_cases(load_cases(Path(source)), width=width, taxonomy=known)
     digest = digest_of(source, runs_dir=runs_dir)
+    manifest = digest.run.manifest
+    known = _taxonomy(manifest.eval_set if manifest else source, taxonomy)
     return plan_of_run(digest.tables.samples.to_pandas(), width=width, taxonomy=known)
 
 
@@ -190,9 +194,9 @@ def _is_eval_set(path: Path, runs_dir: Path) -> bool:
     return not any(name in first for name in (b'"answer_status"', b'"response"', b'"intent_pred"'))
 
 
-def _taxonomy(source: str, named: Path | None) -> Taxonomy | None:
+def _taxonomy(eval_set: str, named: Path | None) -> Taxonomy | None:
     """The taxonomy that was named, or the one beside the eval set; null where there is neither."""
     from evalkit.cases import Taxonomy  # noqa: PLC0415 - heavy imports wait for the command
 
-    path = named or Path(source).with_name("taxonomy.json")
+    path = named or Path(eval_set).with_name("taxonomy.json")
     return Taxonomy.load(path) if named or path.is_file() else None

@@ -15,12 +15,22 @@ from evalkit.report.wording import times
 
 __all__ = ["plan_view"]
 
+_MEASURED = (
+    "by what the run answered; the plan of an eval set alone takes each intent as right half the time, "
+    "which is the most it can need"
+)
+_ASSUMED = (
+    "without answers each intent is taken as right half the time, which is the most it can need; "
+    "the plan of a run goes by its answers"
+)
+
 
 def plan_view(plan: Plan, *, limit: int) -> RenderableType:
     """The plan, with at most `limit` intents, and what the set can show now."""
     return Group(
         Text(f"{times(plan.missing, 'case')} to write for intervals of {points(plan.width)} points", "bold"),
         Text(f"{times(plan.cases, 'case')} there; {_shown(plan)}", "dim"),
+        Text(_MEASURED if plan.measured else _ASSUMED, "dim"),
         *_rows(plan, limit),
     )
 

@@ -148,6 +148,21 @@ def test_plan_knows_the_taxonomy_beside_the_eval_set() -> None:
 
 
 @pytest.mark.usefixtures("place")
+def test_plan_of_a_run_knows_the_taxonomy_beside_its_eval_set() -> None:
+    Path("taxonomy.json").write_text('[{"intent_l1": "X", "intent_l2": "B"}]', encoding="utf-8")
+    assert {row["intent_l2"] for row in told("plan", "run-1")["rows"]} == {"S2", "S3", "B"}
+
+
+@pytest.mark.usefixtures("place")
+def test_plan_says_why_a_run_needs_other_numbers_than_its_eval_set() -> None:
+    Path("set.jsonl").write_text('{"sample_id": "1", "query": "问", "intent_l2": "A"}\n', encoding="utf-8")
+    of_run, of_set = (" ".join(call("plan", source).stdout.split()) for source in ("run-1", "set.jsonl"))
+    assert "by what the run answered; the plan of an eval set alone takes each intent as right half" in of_run
+    assert "without answers each intent is taken as right half the time" in of_set
+    assert [told("plan", source)["measured"] for source in ("run-1", "set.jsonl")] == [True, False]
+
+
+@pytest.mark.usefixtures("place")
 def test_history_draws_a_line_and_tells_what_moved() -> None:
     result = call("history", "--by", "intent_l2")
     assert "2 runs, 2026-08-01 00:00 to 2026-08-02 00:00" in result.stdout
