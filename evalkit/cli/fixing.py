@@ -149,7 +149,7 @@ def history(
 
     \b
     evalkit history
-    evalkit history --metric intent_top1 --by intent_l2
+    evalkit history --metric intent_top1 --by intent_l2 --limit 5
     """
     from evalkit.report.fixing_json import plain  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report.history import tracks  # noqa: PLC0415

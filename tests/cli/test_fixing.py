@@ -178,6 +178,16 @@ def test_history_draws_a_line_and_tells_what_moved() -> None:
 
 
 @pytest.mark.usefixtures("place")
+def test_history_shows_slices_that_were_asked_for_though_none_moved() -> None:
+    write(1, GOLD)
+    shown = call("history", "--metric", "intent_top1", "--by", "intent_l2", "--limit", "1").stdout
+    assert "  S2 " in shown
+    assert "and 1 more slice" in shown
+    write(1, GIVEN)  # S3 fell, S2 did not
+    assert "  S3 " in call("history", "--metric", "intent_top1", "--by", "intent_l2", "--limit", "1").stdout
+
+
+@pytest.mark.usefixtures("place")
 def test_history_is_of_runs_that_asked() -> None:
     before = told("history")
     write(2, GIVEN, replay_of="run-1")
