@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import json
 import re
 import sys
@@ -244,14 +243,13 @@ def settled(bound: Callable[..., Any]) -> dict[str, Any]:
     Values that JSON does not have are spelled out; a login in an address is blacked out. Of a target that is a
     description the hash of it is told too, so that a run is not resumed with another one.
     """
+    from evalkit.parameters import parameters_of  # noqa: PLC0415 - heavy imports wait for the command
+
     described = getattr(getattr(bound, "func", bound), "description_sha256", None)
-    parameters = inspect.signature(bound).parameters.values()
     return {
-        parameter.name: json.loads(_LOGIN.sub("://***@", json.dumps(parameter.default, default=str)))
-        for parameter in parameters
-        if parameter.kind is parameter.KEYWORD_ONLY
-        and parameter.name not in _PRIVATE
-        and not _is_secret(parameter.name)
+        name: json.loads(_LOGIN.sub("://***@", json.dumps(parameter.default, default=str)))
+        for name, parameter in parameters_of(bound).items()
+        if name not in _PRIVATE and not _is_secret(name)
     } | ({} if described is None else {DESCRIPTION: described})
 
 

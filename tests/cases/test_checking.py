@@ -252,7 +252,7 @@ def test_without_taxonomy_and_catalogue_labels_and_documents_are_free(held: Held
 def test_steps_come_after_steps_that_are_there(held: Held) -> None:
     steps = [{"name": "核实订单"}, {"name": "提交", "after": ["核实订单", "核实手机"]}]
     assert told(held(case(1), case(2, required_steps=steps))) == [
-        "2: required_steps[1].after: found '核实手机', wanted one of the steps ['提交', '核实订单']"
+        '2: required_steps[1].after: found \'核实手机\', wanted one of the steps ["提交", "核实订单"]'
     ]
 
 
