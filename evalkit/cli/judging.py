@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.cli.options import as_json, each, places, run_argument, say, settings_by_name
+from evalkit.cli.options import as_json, each, places, run_argument, say, settings_by_name, show
 from evalkit.errors import Incomplete, UsageError
 
 if TYPE_CHECKING:
@@ -143,9 +143,10 @@ def _told(judging: Judging, records: Records) -> dict[str, Any]:
 
 
 def _show(told: dict[str, Any]) -> None:
-    from rich.console import Console  # noqa: PLC0415 - heavy imports wait for the command
-    from rich.table import Table  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415 - heavy imports wait for the command
     from rich.text import Text  # noqa: PLC0415
+
+    from evalkit.report.text import visible  # noqa: PLC0415
 
     table = Table("metric", box=None, header_style="bold")
     for column in ("mean", "judged", "of", "without verdict", "flips", "kappa"):
@@ -160,10 +161,9 @@ def _show(told: dict[str, Any]) -> None:
             row["kappa"],
         )
         table.add_row(Text(row["metric"]), *(_number(cell) for cell in cells))
-    console = Console(markup=False, highlight=False)
-    console.print(table)
+    show(table)
     for line in told["notes"]:
-        console.print(line, soft_wrap=True)
+        click.echo(visible(line))
 
 
 def _number(value: float | None) -> str:

@@ -287,7 +287,15 @@ def say(value: Any) -> None:
 
 
 def show(view: RenderableType) -> None:
-    """Print a view for a person: in colour on a terminal only, every text as it is."""
-    from rich.console import Console  # noqa: PLC0415 - heavy imports wait for the command
+    """Print a view for a person, every text as it is: in colour on a terminal; elsewhere no line ends in spaces."""
+    from rich.console import Console, Group  # noqa: PLC0415 - heavy imports wait for the command
 
-    Console(markup=False, highlight=False, emoji=False).print(view)
+    console = Console(markup=False, highlight=False, emoji=False)
+    whole = Group(view)  # a bare text would be printed as a copy that is folded otherwise
+    if console.is_terminal:
+        console.print(whole)
+        return
+    with console.capture() as printed:
+        console.print(whole)
+    sys.stdout.write("\n".join(line.rstrip(" ") for line in printed.get().split("\n")))
+    sys.stdout.flush()

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from evalkit.report.history import Point, Series, Step, Track
-from evalkit.report.rich_tables import cell, table
+from evalkit.report.rich_tables import cell, label, table
 from evalkit.report.wording import NOTHING, difference, number, probability, times
 
 __all__ = ["history_view", "sparkline"]
@@ -85,11 +85,8 @@ def _change(each: Series) -> float | None:
 
 def _row(each: Series) -> tuple[Text | str, ...]:
     first, last = each.points[0], each.points[-1]
-    name = cell(f"  {each.slice}") if each.slice else cell(each.metric, "bold")
-    if each.slice:
-        name = Text("  ").append_text(cell(each.slice))
     return (
-        name,
+        label(each.slice, indent=2) if each.slice else label(each.metric, "bold"),
         sparkline(each.points),
         number(first.mean, each.metric, each.facts),
         number(last.mean, each.metric, each.facts),

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from evalkit.report.change import Change
 from evalkit.report.compare import Comparison, Flip
+from evalkit.report.prose import Prose
 from evalkit.report.text import one_line
 from evalkit.report.verdict import Check, Verdict
 from evalkit.report.verdict_rows import (
@@ -219,5 +220,5 @@ def _rest(items: Sequence[object], shown: int) -> Iterator[RenderableType]:
 
 
 def _line(text: str, style: str = "") -> Text:
-    """The text as it is, on one line of its own; a first `\\n` sets it apart."""
-    return Text(("\n" if text.startswith("\n") else "") + one_line(text), style)
+    """The text as it is, on lines of its own; a first `\\n` sets it apart."""
+    return Prose(("\n" if text.startswith("\n") else "") + one_line(text), style)

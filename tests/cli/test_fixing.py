@@ -122,6 +122,29 @@ def test_what_is_drawn_together_is_told(arguments: tuple[str, ...]) -> None:
 
 
 @pytest.mark.usefixtures("place")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fix", "run-1"),
+        ("worst", "run-1"),
+        ("show", "run-1", "q1"),
+        ("plan", "run-1"),
+        ("history", "--by", "intent_l2"),
+        ("diff", "run-0", "run-1"),
+        ("gate", "run-1", "--baseline", "run-0", "--regression", "intent_top1"),
+        ("score", "run-1"),
+        ("report", "run-1"),
+        ("verify", "run-1"),
+    ],
+    ids=lambda each: each[0],
+)
+def test_no_line_ends_in_spaces_where_output_is_piped(arguments: tuple[str, ...]) -> None:
+    lines = call(*arguments).stdout.splitlines()
+    assert len(lines) > 2
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
+@pytest.mark.usefixtures("place")
 @pytest.mark.parametrize(("metric", "error"), [("nonsense", UnknownName), ("total_ms", UsageError)])
 def test_fix_refuses_a_metric_that_it_cannot_rank_by(metric: str, error: type[Exception]) -> None:
     assert isinstance(call("fix", "run-1", "--metric", metric).exception, error)
