@@ -46,6 +46,10 @@ With `--json` a command prints its results for a machine. Colours and bars appea
 | `EVALKIT_DEMO_FAULTS` | faults of the embedded shop, as `name=value` pairs with commas |
 | `EVALKIT_DEBUG` | show the traceback of an error |
 
+The examples run in the order in which they stand, in a checkout of the project, but for those that name what is
+yours: `my_cases.jsonl`, `theirs.jsonl.gz`, `labels.csv`, the judge `main`, the targets `ragent` and `openai`, the
+scheduler `tcp://10.0.0.1:8786`.
+
 This page is written by `make docs` from the commands' own help.
 """
 

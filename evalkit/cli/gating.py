@@ -65,8 +65,8 @@ def diff(  # noqa: PLR0913 - one parameter an option
     a run is incomplete. Verdicts go by q over all that is compared; `evalkit gate` goes by Holm over its policy.
 
     \b
-    evalkit diff latest nightly
-    evalkit diff eval_sets/baselines/shop.json latest --metric intent_top1 --by intent_l2
+    evalkit diff monday nightly
+    evalkit diff eval_sets/baselines/eval_set_v1.json latest --metric intent_top1 --by intent_l2
     evalkit diff latest nightly --by difficulty --by tags --cluster reference_doc_ids
     """
     from evalkit.report.compare import DIMENSIONS, compare  # noqa: PLC0415 - heavy imports wait for the command
@@ -144,7 +144,7 @@ def gate(  # noqa: PLR0913 - one parameter an option
     metric version, or nothing gated at all cannot be decided.
 
     \b
-    evalkit gate latest --threshold intent_top1=0.8
+    evalkit gate latest --threshold intent_top1=0.6
     evalkit gate latest --baseline latest --regression intent_top1 --regression recall@5=0.02
     evalkit gate latest --policy evalkit.toml --junit gate.xml --markdown comment.md --github
     """

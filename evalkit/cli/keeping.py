@@ -108,7 +108,6 @@ def replay(
     replay is never `latest`; name it.
 
     \b
-    evalkit run eval_sets/eval_set_v1.jsonl --target demo --run-id nightly --capture
     evalkit replay nightly --run-id nightly-again
     """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
