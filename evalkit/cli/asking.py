@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from evalkit.cli.failing import check_answers, error_option
-from evalkit.cli.options import as_json, each, places, say, settled, target_spec
+from evalkit.cli.options import as_json, each, places, say
+from evalkit.cli.settings import settled, target_spec
 from evalkit.cli.watching import watched
 from evalkit.errors import Incomplete, UsageError
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import click
 
 from evalkit.cli.options import (
     as_json,
+    bad_lines,
     cluster_option,
     digest_of,
     manual_option,
@@ -17,10 +19,12 @@ from evalkit.cli.options import (
     say,
     show,
     tell_by_hand,
+    tell_rejected,
 )
 
 if TYPE_CHECKING:
     from evalkit.cases import Taxonomy
+    from evalkit.reading import Intake
     from evalkit.report.plan import Plan
 
 __all__ = ["fix", "history", "plan"]
@@ -41,15 +45,17 @@ _HEADLINES = ("intent_top1", "hit@5", "recall@5", "mrr@10", "completion", "tool_
 @cluster_option
 @manual_option
 @_LIMIT
+@bad_lines
 @places
 @as_json
-def fix(
+def fix(  # noqa: PLR0913 - one parameter an option
     *,
     run: str,
     metric: str | None,
     cluster: str | None,
     manual: Path | None,
     limit: int,
+    intake: Callable[[], Intake],
     runs_dir: Path,
     reports_dir: Path,  # noqa: ARG001 - a shared option
     as_json: bool,
@@ -64,13 +70,14 @@ def fix(
     from evalkit.report.fixing_json import plain  # noqa: PLC0415
     from evalkit.report.fixing_text import fix_view  # noqa: PLC0415
 
-    digest = digest_of(run, runs_dir=runs_dir, cluster=cluster, manual=manual)
+    digest = digest_of(run, runs_dir=runs_dir, cluster=cluster, manual=manual, intake=intake())
     found = fix_first(digest, metric=metric)
     if as_json:
         say(plain(found))
     else:
         show(fix_view(found, limit=limit))
     tell_by_hand(digest.run.overridden)
+    tell_rejected(digest.run.run_id, digest.run.intake)
 
 
 @click.command()
@@ -84,6 +91,7 @@ def fix(
     help="Known intents; else taxonomy.json beside the eval set, or that of the run.",
 )
 @_LIMIT
+@bad_lines
 @places
 @as_json
 def plan(
@@ -92,6 +100,7 @@ def plan(
     width: float,
     taxonomy: Path | None,
     limit: int,
+    intake: Callable[[], Intake],
     runs_dir: Path,
     reports_dir: Path,  # noqa: ARG001 - a shared option
     as_json: bool,
@@ -109,7 +118,7 @@ def plan(
     from evalkit.report.fixing_json import plain  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report.plan_text import plan_view  # noqa: PLC0415
 
-    found = _planned(source, width=width, taxonomy=taxonomy, runs_dir=runs_dir)
+    found = _planned(source, width=width, taxonomy=taxonomy, runs_dir=runs_dir, intake=intake())
     if as_json:
         say(plain(found))
     else:
@@ -163,7 +172,7 @@ def history(
         show(history_view(found, limit=limit))
 
 
-def _planned(source: str, *, width: float, taxonomy: Path | None, runs_dir: Path) -> Plan:
+def _planned(source: str, *, width: float, taxonomy: Path | None, runs_dir: Path, intake: Intake) -> Plan:
     """The plan of an eval set where the source is one, else of a run."""
     from evalkit.report.plan import plan_of_cases, plan_of_run  # noqa: PLC0415 - heavy imports wait
 
@@ -172,7 +181,8 @@ def _planned(source: str, *, width: float, taxonomy: Path | None, runs_dir: Path
 
         known = _taxonomy(source, taxonomy)
         return plan_of_cases(load_cases(Path(source)), width=width, taxonomy=known)
-    digest = digest_of(source, runs_dir=runs_dir)
+    digest = digest_of(source, runs_dir=runs_dir, intake=intake)
+    tell_rejected(digest.run.run_id, intake)
     manifest = digest.run.manifest
     known = _taxonomy(manifest.eval_set if manifest else source, taxonomy)
     return plan_of_run(digest.tables.samples.to_pandas(), width=width, taxonomy=known)

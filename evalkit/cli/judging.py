@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.cli.options import as_json, each, places, run_argument, say, settings_by_name, show
+from evalkit.cli.options import as_json, each, places, run_argument, say, show
+from evalkit.cli.settings import settings_by_name
 from evalkit.errors import Incomplete, UsageError
 
 if TYPE_CHECKING:

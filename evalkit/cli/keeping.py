@@ -131,7 +131,7 @@ def replay(
 def _target_of(path: Path) -> Callable[..., Any]:
     """The target of a run, with the parameters that its manifest has."""
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
-    from evalkit.cli.options import DESCRIPTION, target_spec  # noqa: PLC0415
+    from evalkit.cli.settings import DESCRIPTION, target_spec  # noqa: PLC0415
     from evalkit.errors import UsageError  # noqa: PLC0415
     from evalkit.registry import Spec, bind  # noqa: PLC0415
 

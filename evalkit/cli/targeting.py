@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.cli.options import as_json, say, show, target_spec
+from evalkit.cli.options import as_json, say, show
+from evalkit.cli.settings import target_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from evalkit import runs
 from evalkit.contracts import Manifest
 from evalkit.engines.scored import scored
 from evalkit.errors import Incomplete, NoInput
-from evalkit.reading import stem
+from evalkit.reading import Intake, stem
 from evalkit.report.snapshot import Snapshot, snapshot
 from evalkit.report.snapshot_json import from_json, to_json
 from evalkit.writing import replace
@@ -25,14 +25,15 @@ FOLDER = Path("eval_sets") / "baselines"
 _END = ".json"
 
 
-def load(path: Path, *, metrics: Collection[str] | None = None) -> Snapshot:
+def load(path: Path, *, metrics: Collection[str] | None = None, intake: Intake | None = None) -> Snapshot:
     """The snapshot at `path`: a baseline's `.json`, or the records of a run, scored by every built-in metric.
 
-    With `metrics` no more families of them are worked out than it takes to have those.
+    With `metrics` no more families of them are worked out than it takes to have those. The `intake` says what becomes
+    of bad lines of a run.
     NoInput where there is no such file, BadData where it does not hold.
     """
     if path.suffix != _END:
-        run = scored(path, wanted=metrics)
+        run = scored(path, wanted=metrics, intake=intake)
         return snapshot(run.records, run.results, run.manifest)
     try:
         return from_json(path.read_bytes(), path=str(path))
