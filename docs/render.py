@@ -24,7 +24,8 @@ HERE = Path(__file__).parent
 
 CLI = """# Commands
 
-RUN is a path, a run id, or `latest`. Results go to standard output, progress and errors to standard error.
+RUN is a path, a run id, or `latest`: the run that was written to last. Replays, which asked nobody, are neither the
+latest run nor the one before another, and not in the history; all else takes them by their names. Results go to standard output, progress and errors to standard error.
 With `--json` a command prints its results for a machine. Colours and bars appear on a terminal only.
 
 | exit code | meaning |
@@ -44,6 +45,10 @@ With `--json` a command prints its results for a machine. Colours and bars appea
 | `RAGENT_BASE_URL`, `RAGENT_USERNAME`, `RAGENT_PASSWORD` | where the target `ragent` is and who logs in; secrets come from the environment only |
 | `EVALKIT_DEMO_FAULTS` | faults of the embedded shop, as `name=value` pairs with commas |
 | `EVALKIT_DEBUG` | show the traceback of an error |
+
+The examples run in the order in which they stand, in a checkout of the project, but for those that name what is
+yours: `my_cases.jsonl`, `theirs.jsonl.gz`, `labels.csv`, the judge `main`, the targets `ragent` and `openai`, the
+scheduler `tcp://10.0.0.1:8786`.
 
 This page is written by `make docs` from the commands' own help.
 """

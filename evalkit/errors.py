@@ -16,6 +16,7 @@ failed, 130 that the run was interrupted by hand.
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -29,7 +30,23 @@ __all__ = [
     "StorageError",
     "UnknownName",
     "UsageError",
+    "shown",
 ]
+
+_SHOWN = 80
+
+
+def shown(value: object) -> str:
+    """A value that was found, short enough for one line and harmless in a terminal.
+
+    Texts stand in single quotes; true, false, null, lists and objects as JSON has them, whatever Python calls them.
+    """
+    if isinstance(value, str | float):
+        text = repr(value)
+    else:
+        spelt = json.dumps(value, ensure_ascii=False, default=str)
+        text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in spelt)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
 class EvalkitError(Exception):

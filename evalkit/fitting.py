@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation
 
-from evalkit.errors import UsageError
-from evalkit.reading.decoding import shown
+from evalkit.errors import UsageError, shown
 from evalkit.registry import Spec, lookup
 
 __all__ = ["fitted"]

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
-import inspect
-import types
-import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from evalkit.errors import UnknownName, UsageError
+from evalkit.parameters import check, needed, parameters_of, written
 
 __all__ = ["Spec", "bind", "lookup", "names", "register"]
 
@@ -84,15 +82,6 @@ _BUILT_IN: dict[str, dict[str, str]] = {
 _CONFIGURED = {"target": "evalkit.targets.http.configured:named"}
 """What lists the extensions of a kind that a project describes in its `evalkit.toml`, each with its maker."""
 
-_PLAIN = {
-    str: "text",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    types.NoneType: "null",
-}
-"""The types of parameters that are checked, in words."""
-
 _registered: dict[tuple[str, str], Function] = {}
 
 
@@ -143,7 +132,7 @@ def lookup(kind: str, name: str) -> Function:
 
 
 def bind(kind: str, spec: Spec, **resources: Any) -> Function:
-    """The extension with its parameters filled in; UsageError shows the signature when they do not fit.
+    """The extension with its parameters filled in; UsageError names those that are wanted when they do not fit.
 
     A parameter of a plain type (text, number, true or false, one of several literals) must be given as such.
     `resources` (clients, judges) are passed to the functions that have a parameter of that name. What the
@@ -151,67 +140,19 @@ def bind(kind: str, spec: Spec, **resources: Any) -> Function:
     that are given to those that the environment decides.
     """
     function = lookup(kind, spec.type)
-    signature = inspect.signature(function)
-    wanted = {
-        name: parameter
-        for name, parameter in signature.parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    }
+    wanted = parameters_of(function)
     given = {name: value for name, value in resources.items() if name in wanted} | spec.params
-    unknown = sorted(set(given) - set(wanted))
-    missing = sorted(
-        name
-        for name, parameter in wanted.items()
-        if parameter.default is parameter.empty and name not in given
-    )
+    unknown = [f"unknown {name}" for name in sorted(given.keys() - wanted.keys())]
+    missing = [f"missing {name}" for name in sorted(wanted.keys() - given.keys()) if needed(wanted[name])]
     if unknown or missing:
-        found = ", ".join([f"unknown {name}" for name in unknown] + [f"missing {name}" for name in missing])
         raise UsageError(
-            f"{kind} {spec.type!r}: parameters do not fit ({found}). Wanted: {spec.type}{signature}"
+            f"{kind} {spec.type!r}: parameters do not fit ({', '.join([*unknown, *missing])}). "
+            f"Wanted: {written(wanted, without=resources) or 'none'}"
         )
     for name, value in spec.params.items():
-        _check(f"{kind} {spec.type!r}: {name}", value, _plain(function, wanted[name].annotation))
+        check(f"{kind} {spec.type!r}: {name}", value, function, wanted[name])
     settle: Callable[[dict[str, Any]], dict[str, Any]] = getattr(function, "settle", lambda _: {})
     return functools.partial(function, **(given | settle(given)))
-
-
-def _plain(function: Function, annotation: Any) -> Any:
-    """The annotation where a value can be held against it as it is; else what lets every value pass."""
-    if isinstance(annotation, str):
-        place = types.SimpleNamespace(__annotations__={"it": annotation})
-        known = getattr(inspect.unwrap(function), "__globals__", {})
-        try:
-            annotation = typing.get_type_hints(place, known)["it"]
-        except (AttributeError, NameError, SyntaxError, TypeError):
-            return Any
-    parts = typing.get_args(annotation)
-    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
-        return Any if Any in [_plain(function, part) for part in parts] else annotation
-    plain = annotation in _PLAIN or typing.get_origin(annotation) is typing.Literal
-    return annotation if plain else Any
-
-
-def _check(place: str, value: Any, wanted: Any) -> None:
-    """UsageError where a value is not of the type that is wanted."""
-    if isinstance(value, str) and value != value.encode("utf-8", "replace").decode("utf-8"):
-        raise UsageError(f"{place}: found {value!r}, wanted text that UTF-8 can hold.")
-    if wanted is Any:
-        return
-    from pydantic import ConfigDict, TypeAdapter, ValidationError  # noqa: PLC0415 - only what is bound pays
-
-    try:
-        TypeAdapter(wanted, config=ConfigDict(strict=True, allow_inf_nan=False)).validate_python(value)
-    except ValidationError:
-        raise UsageError(f"{place}: found {value!r}, wanted {_said(wanted)}.") from None
-
-
-def _said(wanted: Any) -> str:
-    """A plain type in words."""
-    if wanted in _PLAIN:
-        return _PLAIN[wanted]
-    literal = typing.get_origin(wanted) is typing.Literal
-    parts = typing.get_args(wanted)
-    return " or ".join(str(part) if literal else _said(part) for part in parts)
 
 
 def _described(kind: str) -> dict[str, Callable[[], Function]]:

@@ -126,11 +126,22 @@ def find(run: str | PathLike[str], runs_dir: Path) -> Path:
 
 
 def latest(runs_dir: Path) -> Path:
-    """The records of the run that was written to last; NoInput where there is none."""
-    found = _newest_first(runs_dir)
-    if not found:
-        raise NoInput(f"{runs_dir}: found no run, wanted at least one; make one with `evalkit run`.")
-    return found[0]
+    """The records of the run that was written to last, replays aside; NoInput where there is none."""
+    found = next((path for path in _newest_first(runs_dir) if not _is_replay(path)), None)
+    if found is None:
+        raise NoInput(
+            f"{runs_dir}: found no run that asked a target, wanted at least one; make one with `evalkit run`."
+        )
+    return found
+
+
+def _is_replay(records: Path) -> bool:
+    """Whether the run asked nobody; one whose manifest cannot be read is left to whoever needs the manifest."""
+    try:
+        told = manifest(records)
+    except BadData:
+        return False
+    return told is not None and told.is_replay
 
 
 def on_file(run_id: str, runs_dir: Path) -> Path | None:

@@ -17,6 +17,7 @@ LAYERS = {
     "errors": 0,
     "contracts": 0,
     "kinds": 1,
+    "parameters": 1,
     "registry": 1,
     "schema": 1,
     "reading": 2,
@@ -50,6 +51,7 @@ SAME_FLOOR = {
     ("records", "writing"),
     ("cases", "reading"),
     ("fitting", "reading"),
+    ("registry", "parameters"),
     ("planning", "stats"),
     ("agreement", "stats"),
     ("judgements", "reading"),
@@ -86,7 +88,7 @@ THIRD_PARTY = {
 """What each floor may take from outside; the parts of EXTRA may take more."""
 
 EXTRA = {
-    "registry": {"pydantic"},  # parameters are held against the annotations of what they are given to
+    "parameters": {"pydantic"},  # parameters are held against the annotations of what they are given to
     "metrics": {"rapidfuzz"},
     "net": {"httpx"},
     "targets": {"httpx", "jmespath", "starlette", "uvicorn", "pydantic"},

@@ -50,8 +50,8 @@ def _gadget(
         ("text", "\udc80", "wanted text that UTF-8 can hold"),
         ("count", "2", "found '2', wanted a whole number"),
         ("count", 2.5, "found 2.5, wanted a whole number"),
-        ("count", True, "found True, wanted a whole number"),
-        ("count", None, "found None, wanted a whole number"),
+        ("count", True, "found true, wanted a whole number"),
+        ("count", None, "found null, wanted a whole number"),
         ("share", "abc", "found 'abc', wanted a number"),
         ("share", math.nan, "found nan, wanted a number"),
         ("share", math.inf, "found inf, wanted a number"),
@@ -220,15 +220,29 @@ def test_bind_fills_parameters_and_resources_in() -> None:
     ],
     ids=["unknown", "missing", "both"],
 )
-def test_parameters_that_do_not_fit_are_named_and_the_signature_shown(
+def test_parameters_that_do_not_fit_are_named_and_the_wanted_shown(
     params: dict[str, object], found: str
 ) -> None:
     register("judge", "score")(_score)
     with pytest.raises(UsageError) as error:
         bind("judge", Spec("score", params), client=object())
     assert f"judge 'score': parameters do not fit ({found})" in str(error.value)
-    assert "Wanted: score(text: " in str(error.value)
-    assert "top: 'int' = 3" in str(error.value)
+    assert str(error.value).endswith("Wanted: model=VALUE [top=3]")  # the client is handed in
+
+
+def test_wanted_parameters_stand_as_a_person_writes_them() -> None:
+    def gadget(
+        *, url: str, on: bool = False, how: str = "a", many: tuple[str, ...] = ("x",), note: str | None = None
+    ) -> None:
+        """Do nothing."""
+
+    register("gadget", "written")(gadget)
+    register("gadget", "plain")(lambda: None)
+    with pytest.raises(UsageError) as error:
+        bind("gadget", Spec("written"))
+    assert str(error.value).endswith('Wanted: url=VALUE [on=false] [how="a"] [many=["x"]] [note=VALUE]')
+    with pytest.raises(UsageError, match=r"unknown x.*Wanted: none"):
+        bind("gadget", Spec("plain", {"x": 1}))
 
 
 def test_a_spec_has_no_parameters_unless_told() -> None:

@@ -122,6 +122,23 @@ def test_latest_is_the_run_written_to_last(tmp_path: Path) -> None:
     assert runs.latest(tmp_path).stem == "x"
 
 
+def test_latest_is_a_run_that_asked_and_a_replay_is_found_by_its_name(tmp_path: Path) -> None:
+    made(tmp_path, "asked", "replayed")
+    replay = manifest("replayed").model_copy(update={"settings": {"replay_of": "asked"}})
+    runs.save(replay, tmp_path / "replayed.meta.json")
+    assert runs.find("latest", tmp_path).stem == "asked"
+    assert runs.find("replayed", tmp_path).stem == "replayed"
+    (tmp_path / "asked.jsonl").unlink()
+    with pytest.raises(NoInput, match="found no run that asked a target"):
+        runs.find("latest", tmp_path)
+
+
+def test_latest_may_have_a_manifest_that_does_not_hold(tmp_path: Path) -> None:
+    made(tmp_path, "old", "torn")
+    (tmp_path / "torn.meta.json").write_bytes(b'{"run_id"')
+    assert runs.latest(tmp_path).stem == "torn"
+
+
 @pytest.mark.parametrize(
     ("name", "told"),
     [

@@ -12,8 +12,7 @@ from evalkit.cases.eval_set import EvalSet
 from evalkit.cases.labels import look, natural
 from evalkit.cases.near_duplicates import near_duplicates, plain
 from evalkit.contracts import Case
-from evalkit.errors import Fault
-from evalkit.reading.decoding import shown
+from evalkit.errors import Fault, shown
 
 __all__ = ["advice"]
 

@@ -16,6 +16,7 @@ from evalkit.cases.requirements import breaches
 from evalkit.cases.taxonomy import Taxonomy, load_catalogue
 from evalkit.contracts import Case
 from evalkit.errors import Fault, NoInput
+from evalkit.reading import LineCounts, Reading
 
 __all__ = ["Check", "SummaryRow", "check", "parents_beside"]
 
@@ -40,7 +41,8 @@ class Check:
     """What was found in an eval set, by line.
 
     `faults` must be mended and `warnings` had better be; both are cut at the check's limit, `n_faults` and
-    `n_warnings` count all. `summary` counts the cases whose lines hold.
+    `n_warnings` count all. `summary` counts the cases whose lines hold. `lines` counts the lines, null where cases
+    stand in one JSON document.
     """
 
     faults: tuple[Fault, ...]
@@ -48,6 +50,7 @@ class Check:
     summary: tuple[SummaryRow, ...]
     n_faults: int
     n_warnings: int
+    lines: LineCounts | None
 
 
 def check(
@@ -82,7 +85,16 @@ def check(
     )
     warnings = _by_line(advice(given))
     summary = tuple(_summary(given))
-    return Check(tuple(faults[:limit]), tuple(warnings[:limit]), summary, len(faults), len(warnings))
+    shown = tuple(faults[:limit]), tuple(warnings[:limit])
+    return Check(*shown, summary, len(faults), len(warnings), _lines(path, reading))
+
+
+def _lines(path: Path, reading: Reading[Case]) -> LineCounts | None:
+    """How many lines hold a case, how many do not; an eval set has no torn line, for a cut one is bad."""
+    if path.suffix == ".json":
+        return None
+    ok, bad = len(reading.items), len({fault.line for fault in reading.faults})
+    return LineCounts(ok + bad + reading.blank, ok, bad, reading.blank, 0)
 
 
 def _further(given: EvalSet, look: Further | None) -> Iterator[Fault]:

@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from evalkit.cases.eval_set import EvalSet
 from evalkit.cases.labels import look
 from evalkit.contracts import Case
-from evalkit.errors import Fault
+from evalkit.errors import Fault, shown
 
 __all__ = ["breaches"]
 
@@ -42,7 +42,7 @@ def _parents(given: EvalSet) -> Iterator[Fault]:
         parent, source = first.setdefault(case.intent_l2, (case.intent_l1, given.named(place)))
         if parent != case.intent_l1:
             wanted = f"{parent!r}, the parent of {case.intent_l2!r} for {source}"
-            yield given.fault(place, "intent_l1", repr(case.intent_l1), wanted)
+            yield given.fault(place, "intent_l1", shown(case.intent_l1), wanted)
 
 
 def _unknown_labels(given: EvalSet, field: str) -> Iterator[Fault]:
@@ -80,7 +80,7 @@ def _steps(given: EvalSet) -> Iterator[Fault]:
         for index, step in enumerate(case.required_steps):
             for name in sorted(set(step.after) - known):
                 field = f"required_steps[{index}].after"
-                yield given.fault(place, field, repr(name), f"one of the steps {sorted(known)}")
+                yield given.fault(place, field, repr(name), f"one of the steps {shown(sorted(known))}")
         circle = _circle(case)
         if circle:
             yield given.fault(place, "required_steps", f"the circle {circle}", "steps with a first one")

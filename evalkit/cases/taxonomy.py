@@ -11,9 +11,8 @@ from typing import Any, Self
 from pydantic import AliasChoices, Field
 
 from evalkit.contracts.values import DocId, Frozen
-from evalkit.errors import BadData, Fault
+from evalkit.errors import BadData, Fault, shown
 from evalkit.reading import document, fit, read
-from evalkit.reading.decoding import shown
 
 __all__ = ["Document", "Intent", "Taxonomy", "load_catalogue"]
 

@@ -38,8 +38,8 @@ def accept(*, run: str, name: str | None, folder: Path | None, runs_dir: Path, a
     """Make RUN the baseline of that name; commit the file that is printed.
 
     \b
-    evalkit baseline accept latest
     evalkit baseline accept latest --name shop
+    evalkit baseline accept latest
     """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report import baseline as baselines  # noqa: PLC0415

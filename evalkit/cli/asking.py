@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from evalkit.cli.failing import check_answers, error_option
-from evalkit.cli.options import as_json, each, places, say, settled, target_spec
+from evalkit.cli.options import as_json, each, places, say
+from evalkit.cli.settings import settled, target_spec
 from evalkit.cli.watching import watched
 from evalkit.errors import Incomplete, UsageError
 
@@ -108,9 +109,9 @@ def run(
     """Ask a target every case of EVAL_SET and write one record a line to runs/.
 
     \b
-    evalkit run eval_sets/eval_set_v1.jsonl --target demo
-    evalkit run eval_sets/eval_set_v1_all.jsonl -t ragent -c 8 --run-id nightly
-    evalkit run eval_sets/eval_set_v1_all.jsonl -t ragent --run-id nightly --resume
+    evalkit run eval_sets/eval_set_v1.jsonl --target demo --run-id nightly --capture
+    evalkit run eval_sets/eval_set_v1.jsonl --target demo --run-id nightly --capture --resume
+    evalkit run my_cases.jsonl -t ragent -c 8
 
     Ctrl-C once stops asking and lets the cases in flight finish; twice ends at once, a plain function that
     hangs in its thread included. Either way every record that was written stays, and --resume goes on from

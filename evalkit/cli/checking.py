@@ -53,7 +53,7 @@ def check(
 
     found = cases.check(eval_set, taxonomy=taxonomy, catalogue=catalogue, further=rule_faults, limit=limit)
     if as_json:
-        say(asdict(found))
+        say(asdict(found) | {"lines": found.lines._asdict() if found.lines else None})
     else:
         _show(found, eval_set)
     if found.n_faults:
@@ -70,7 +70,9 @@ def _show(found: Check, eval_set: Path) -> None:
     hidden = found.n_faults + found.n_warnings - len(found.faults) - len(found.warnings)
     if hidden:
         click.echo(f"… and {hidden} more; --limit shows them")
-    click.echo(visible(f"{eval_set}") + f": {found.n_faults} errors, {found.n_warnings} warnings")
+    if found.lines:
+        click.echo(visible(f"{eval_set}: {found.lines}"))
+    click.echo(visible(f"{eval_set}: {found.n_faults} errors, {found.n_warnings} warnings"))
 
 
 def _summary(found: Check) -> None:

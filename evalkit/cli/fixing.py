@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import click
 
 from evalkit.cli.options import (
     as_json,
+    bad_lines,
     cluster_option,
     digest_of,
     manual_option,
@@ -17,10 +19,12 @@ from evalkit.cli.options import (
     say,
     show,
     tell_by_hand,
+    tell_rejected,
 )
 
 if TYPE_CHECKING:
     from evalkit.cases import Taxonomy
+    from evalkit.reading import Intake
     from evalkit.report.plan import Plan
 
 __all__ = ["fix", "history", "plan"]
@@ -41,15 +45,17 @@ _HEADLINES = ("intent_top1", "hit@5", "recall@5", "mrr@10", "completion", "tool_
 @cluster_option
 @manual_option
 @_LIMIT
+@bad_lines
 @places
 @as_json
-def fix(
+def fix(  # noqa: PLR0913 - one parameter an option
     *,
     run: str,
     metric: str | None,
     cluster: str | None,
     manual: Path | None,
     limit: int,
+    intake: Callable[[], Intake],
     runs_dir: Path,
     reports_dir: Path,  # noqa: ARG001 - a shared option
     as_json: bool,
@@ -64,13 +70,14 @@ def fix(
     from evalkit.report.fixing_json import plain  # noqa: PLC0415
     from evalkit.report.fixing_text import fix_view  # noqa: PLC0415
 
-    digest = digest_of(run, runs_dir=runs_dir, cluster=cluster, manual=manual)
+    digest = digest_of(run, runs_dir=runs_dir, cluster=cluster, manual=manual, intake=intake())
     found = fix_first(digest, metric=metric)
     if as_json:
         say(plain(found))
     else:
         show(fix_view(found, limit=limit))
     tell_by_hand(digest.run.overridden)
+    tell_rejected(digest.run.run_id, digest.run.intake)
 
 
 @click.command()
@@ -81,9 +88,10 @@ def fix(
 @click.option(
     "--taxonomy",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Known intents; else taxonomy.json beside the eval set.",
+    help="Known intents; else taxonomy.json beside the eval set, or that of the run.",
 )
 @_LIMIT
+@bad_lines
 @places
 @as_json
 def plan(
@@ -92,13 +100,16 @@ def plan(
     width: float,
     taxonomy: Path | None,
     limit: int,
+    intake: Callable[[], Intake],
     runs_dir: Path,
     reports_dir: Path,  # noqa: ARG001 - a shared option
     as_json: bool,
 ) -> None:
     """Print which cases to write next: how many each intent needs, easily confused intents first.
 
-    RUN is a run id, the path of a run, or `latest`; EVAL_SET the path of an eval set.
+    RUN is a run id, the path of a run, or `latest`; EVAL_SET the path of an eval set. A run tells how often each
+    intent was right and what it was taken for. An eval set does not: each intent is taken as right half the time,
+    which needs the most cases, and those whose questions read alike as easily confused.
 
     \b
     evalkit plan latest
@@ -107,7 +118,7 @@ def plan(
     from evalkit.report.fixing_json import plain  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report.plan_text import plan_view  # noqa: PLC0415
 
-    found = _planned(source, width=width, taxonomy=taxonomy, runs_dir=runs_dir)
+    found = _planned(source, width=width, taxonomy=taxonomy, runs_dir=runs_dir, intake=intake())
     if as_json:
         say(plain(found))
     else:
@@ -143,11 +154,11 @@ def history(
 ) -> None:
     """Print how the metrics moved over the runs, and at which run they changed for more than chance.
 
-    Each run is tested against the one before it, case by case, and the last against the first.
+    Each run is tested against the one before it, case by case, and the last against the first; replays are left out.
 
     \b
     evalkit history
-    evalkit history --metric intent_top1 --by intent_l2
+    evalkit history --metric intent_top1 --by intent_l2 --limit 5
     """
     from evalkit.report.fixing_json import plain  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report.history import tracks  # noqa: PLC0415
@@ -161,16 +172,19 @@ def history(
         show(history_view(found, limit=limit))
 
 
-def _planned(source: str, *, width: float, taxonomy: Path | None, runs_dir: Path) -> Plan:
+def _planned(source: str, *, width: float, taxonomy: Path | None, runs_dir: Path, intake: Intake) -> Plan:
     """The plan of an eval set where the source is one, else of a run."""
     from evalkit.report.plan import plan_of_cases, plan_of_run  # noqa: PLC0415 - heavy imports wait
 
-    known = _taxonomy(source, taxonomy)
     if _is_eval_set(Path(source), runs_dir):
         from evalkit.cases import load_cases  # noqa: PLC0415
 
+        known = _taxonomy(source, taxonomy)
         return plan_of_cases(load_cases(Path(source)), width=width, taxonomy=known)
-    digest = digest_of(source, runs_dir=runs_dir)
+    digest = digest_of(source, runs_dir=runs_dir, intake=intake)
+    tell_rejected(digest.run.run_id, intake)
+    manifest = digest.run.manifest
+    known = _taxonomy(manifest.eval_set if manifest else source, taxonomy)
     return plan_of_run(digest.tables.samples.to_pandas(), width=width, taxonomy=known)
 
 
@@ -190,9 +204,9 @@ def _is_eval_set(path: Path, runs_dir: Path) -> bool:
     return not any(name in first for name in (b'"answer_status"', b'"response"', b'"intent_pred"'))
 
 
-def _taxonomy(source: str, named: Path | None) -> Taxonomy | None:
+def _taxonomy(eval_set: str, named: Path | None) -> Taxonomy | None:
     """The taxonomy that was named, or the one beside the eval set; null where there is neither."""
     from evalkit.cases import Taxonomy  # noqa: PLC0415 - heavy imports wait for the command
 
-    path = named or Path(source).with_name("taxonomy.json")
+    path = named or Path(eval_set).with_name("taxonomy.json")
     return Taxonomy.load(path) if named or path.is_file() else None

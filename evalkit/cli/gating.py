@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.cli.options import apart, as_json, cluster_option, manual_option, run_argument, show
+from evalkit.cli.options import apart, as_json, bad_lines, cluster_option, manual_option, run_argument, show
 from evalkit.cli.sides import runs_dir_option, sides
 from evalkit.errors import NoInput
 
 if TYPE_CHECKING:
+    from evalkit.reading import Intake
     from evalkit.report.verdict import Verdict
 
 __all__ = ["diff", "gate"]
@@ -41,6 +43,7 @@ changed_set = click.option(
     "--flips", type=click.IntRange(min=0), default=10, show_default=True, help="Show so many a metric."
 )
 @changed_set
+@bad_lines
 @runs_dir_option
 @as_json
 @click.pass_context
@@ -55,6 +58,7 @@ def diff(  # noqa: PLR0913 - one parameter an option
     manual: Path | None,
     flips: int,
     changed_set: bool,
+    intake: Callable[[], Intake],
     runs_dir: Path,
     as_json: bool,
 ) -> None:
@@ -65,15 +69,24 @@ def diff(  # noqa: PLR0913 - one parameter an option
     a run is incomplete. Verdicts go by q over all that is compared; `evalkit gate` goes by Holm over its policy.
 
     \b
-    evalkit diff latest nightly
-    evalkit diff eval_sets/baselines/shop.json latest --metric intent_top1 --by intent_l2
+    evalkit diff monday nightly
+    evalkit diff eval_sets/baselines/eval_set_v1.json latest --metric intent_top1 --by intent_l2
     evalkit diff latest nightly --by difficulty --by tags --cluster reference_doc_ids
     """
     from evalkit.report.compare import DIMENSIONS, compare  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report.verdict_json import comparison_json  # noqa: PLC0415
     from evalkit.report.verdict_text import comparison_view  # noqa: PLC0415
 
-    after, before = sides(run, base, runs_dir, metrics=metrics or None, by=by, cluster=cluster, manual=manual)
+    after, before = sides(
+        run,
+        base,
+        runs_dir,
+        metrics=metrics or None,
+        by=by,
+        cluster=cluster,
+        manual=manual,
+        intake=intake,
+    )
     if before is None:
         raise NoInput(
             f"base {base!r}: found no complete run of this eval set and target before {run!r}; name one."
@@ -141,10 +154,10 @@ def gate(  # noqa: PLR0913 - one parameter an option
     """Hold RUN to a policy and end with 0 (pass), 1 (regression) or 3 (cannot decide).
 
     What was not measured never passes: lost samples, low coverage, an incomplete run, another eval set or
-    metric version, or nothing gated at all cannot be decided.
+    metric version, or nothing gated at all cannot be decided. Bad lines end it with 65: `evalkit repair` the run.
 
     \b
-    evalkit gate latest --threshold intent_top1=0.8
+    evalkit gate latest --threshold intent_top1=0.6
     evalkit gate latest --baseline latest --regression intent_top1 --regression recall@5=0.02
     evalkit gate latest --policy evalkit.toml --junit gate.xml --markdown comment.md --github
     """

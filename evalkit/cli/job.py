@@ -41,7 +41,8 @@ def eval_(
 
     \b
     evalkit eval eval_sets/eval_set_v1.jsonl --target demo
-    evalkit eval my_cases.jsonl --target ragent --concurrency 8 --by difficulty
+    evalkit eval eval_sets/eval_set_v1.jsonl --target demo --run-id monday --by difficulty
+    evalkit eval my_cases.jsonl --target ragent --concurrency 8
     """
     from evalkit.cli.policies import held_by_rights, show_held  # noqa: PLC0415 - heavy imports wait
     from evalkit.report.build import report_run, score_run  # noqa: PLC0415 - heavy imports wait

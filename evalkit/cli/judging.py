@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.cli.options import as_json, each, places, run_argument, say, settings_by_name
+from evalkit.cli.options import as_json, each, places, run_argument, say, show
+from evalkit.cli.settings import settings_by_name
 from evalkit.errors import Incomplete, UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +40,11 @@ _options = each(
     click.option(
         "--max-cost", type=click.FloatRange(0), help="Spend at most this much, by the configured prices."
     ),
-    click.option("--replay", type=_FILE, help="Take judgements from this file and ask nobody."),
+    click.option(
+        "--replay",
+        type=_FILE,
+        help="Ask no model: take what it said from this file, the .judged.jsonl of any run of the same answers.",
+    ),
     click.option(
         "--against", metavar="RUN", help="Compare answers with this run, in both orders (metric pairwise)."
     ),
@@ -91,7 +96,7 @@ def judge(  # noqa: PLR0913 - one parameter an option
     \b
     evalkit judge latest --judge main
     evalkit judge latest --judge main --metrics faithfulness,llm_score --repeats 3 --max-cost 2.50
-    evalkit judge latest --judge main --replay judged.jsonl
+    evalkit judge latest --judge main --replay runs/nightly.judged.jsonl
     evalkit judge latest --judge main --metrics llm_score --set 'llm_score.dimensions={"同理心": "有同理心"}'
     """
     import asyncio  # noqa: PLC0415 - heavy imports wait for the command
@@ -139,9 +144,10 @@ def _told(judging: Judging, records: Records) -> dict[str, Any]:
 
 
 def _show(told: dict[str, Any]) -> None:
-    from rich.console import Console  # noqa: PLC0415 - heavy imports wait for the command
-    from rich.table import Table  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415 - heavy imports wait for the command
     from rich.text import Text  # noqa: PLC0415
+
+    from evalkit.report.text import visible  # noqa: PLC0415
 
     table = Table("metric", box=None, header_style="bold")
     for column in ("mean", "judged", "of", "without verdict", "flips", "kappa"):
@@ -156,10 +162,9 @@ def _show(told: dict[str, Any]) -> None:
             row["kappa"],
         )
         table.add_row(Text(row["metric"]), *(_number(cell) for cell in cells))
-    console = Console(markup=False, highlight=False)
-    console.print(table)
+    show(table)
     for line in told["notes"]:
-        console.print(line, soft_wrap=True)
+        click.echo(visible(line))
 
 
 def _number(value: float | None) -> str:

@@ -104,10 +104,10 @@ def replay(
     """Make the records of a run anew from its capture, without asking anybody: a run of its own beside it.
 
     With the evalkit that made the run they are the same, byte for byte but for the name of the run; with another
-    one they are what it reads out of the same bytes. No key is needed. A run is captured with `--capture`.
+    one they are what it reads out of the same bytes. No key is needed. A run is captured with `--capture`. A
+    replay is never `latest`; name it.
 
     \b
-    evalkit run eval_sets/eval_set_v1.jsonl --target demo --run-id nightly --capture
     evalkit replay nightly --run-id nightly-again
     """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
@@ -131,7 +131,7 @@ def replay(
 def _target_of(path: Path) -> Callable[..., Any]:
     """The target of a run, with the parameters that its manifest has."""
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
-    from evalkit.cli.options import DESCRIPTION, target_spec  # noqa: PLC0415
+    from evalkit.cli.settings import DESCRIPTION, target_spec  # noqa: PLC0415
     from evalkit.errors import UsageError  # noqa: PLC0415
     from evalkit.registry import Spec, bind  # noqa: PLC0415
 

@@ -1,11 +1,9 @@
-"""What several commands share: their options, and how the name of a run becomes its digest."""
+"""What several commands share: their options, how the name of a run becomes its digest, and how they print."""
 
 from __future__ import annotations
 
 import functools
-import inspect
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -20,12 +18,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from evalkit.reading import Intake
-    from evalkit.registry import Spec
     from evalkit.report.digest import Digest
     from evalkit.report.streaming import Reduced
 
 __all__ = [
-    "DESCRIPTION",
     "apart",
     "as_json",
     "bad_lines",
@@ -37,19 +33,11 @@ __all__ = [
     "places",
     "run_argument",
     "say",
-    "settings_by_name",
-    "settled",
     "show",
     "streamed_of",
-    "target_spec",
     "tell_by_hand",
+    "tell_rejected",
 ]
-
-DESCRIPTION = "description_sha256"
-"""Under which name the hash of a description stands in a manifest."""
-
-_PRIVATE = ("username",)
-_LOGIN = re.compile(r"://[^/\s\"@]*@")
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -108,7 +96,7 @@ def bad_lines(command: _Command) -> _Command:
         type=click.Choice(["error", "reject"]),
         default="error",
         show_default=True,
-        help="End with 65 at bad lines, or leave them out and keep them in rejects.jsonl.",
+        help="End with 65 at bad lines, or leave them out; `score` and `report` keep them in rejects.jsonl.",
     )
     @click.option(
         "--reject-limit",
@@ -205,78 +193,18 @@ def apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) -> None:
             )
 
 
-def target_spec(name: str, settings: Iterable[str]) -> Spec:
-    """The target and its parameters from `--target NAME --set KEY=VALUE`; values are JSON, else text."""
-    from evalkit.registry import Spec  # noqa: PLC0415
-
-    if ":" in name:  # a person's own module, which stands where they are
-        sys.path.insert(0, str(Path.cwd()))
-    return Spec(name, dict(_setting(setting, wanted="KEY=VALUE") for setting in settings))
-
-
-def settings_by_name(settings: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Parameters by the name of what has them, from `--set NAME.KEY=VALUE`; values are JSON, else text."""
-    found: dict[str, dict[str, Any]] = {}
-    for setting in settings:
-        place, value = _setting(setting, wanted="NAME.KEY=VALUE")
-        name, dot, key = place.rpartition(".")
-        if not dot or not name or not key:
-            raise UsageError(f"--set: found {setting!r}, wanted NAME.KEY=VALUE.")
-        found.setdefault(name, {})[key] = value
-    return found
-
-
-def _setting(setting: str, *, wanted: str) -> tuple[str, Any]:
-    key, equals, value = setting.partition("=")
-    if not equals:
-        raise UsageError(f"--set: found {setting!r}, wanted {wanted}.")
-    if _is_secret(key):
-        raise UsageError(
-            f"--set {key}: a secret on the command line can be read by everybody on the machine; "
-            "put it into the environment instead (docs/cli.md names the variables)."
-        )
-    return key, _value(value)
-
-
-def settled(bound: Callable[..., Any]) -> dict[str, Any]:
-    """Every parameter of a bound target as it will be used, but for secrets and the names of those who log in.
-
-    Values that JSON does not have are spelled out; a login in an address is blacked out. Of a target that is a
-    description the hash of it is told too, so that a run is not resumed with another one.
-    """
-    described = getattr(getattr(bound, "func", bound), "description_sha256", None)
-    parameters = inspect.signature(bound).parameters.values()
-    return {
-        parameter.name: json.loads(_LOGIN.sub("://***@", json.dumps(parameter.default, default=str)))
-        for parameter in parameters
-        if parameter.kind is parameter.KEYWORD_ONLY
-        and parameter.name not in _PRIVATE
-        and not _is_secret(parameter.name)
-    } | ({} if described is None else {DESCRIPTION: described})
-
-
-def _is_secret(name: str) -> bool:
-    from evalkit.net.keys import is_secret_name  # noqa: PLC0415
-
-    return is_secret_name(name)
-
-
-def _value(text: str) -> Any:
-    """The JSON that the text is, as strictly as a file's; else the text."""
-    from evalkit.reading.decoding import Refusal, json_value  # noqa: PLC0415 - heavy imports wait for the command
-
-    try:
-        return json_value(text.encode("utf-8", "surrogatepass"))
-    except Refusal:
-        return text
-
-
 def tell_by_hand(overridden: Mapping[str, int]) -> None:
     """Say on the error channel how many scores were set by hand, so that nobody takes them for measured ones."""
     if overridden:
         from evalkit.report.wording import by_hand  # noqa: PLC0415 - heavy imports wait for the command
 
         click.echo(f"! {by_hand(overridden)}", err=True)
+
+
+def tell_rejected(run_id: str, intake: Intake | None) -> None:
+    """Say on the error channel how many lines were left out of a run."""
+    if intake and intake.rejected:
+        click.echo(f"! {run_id}: bad lines were left out: {intake.counts}", err=True)
 
 
 def say(value: Any) -> None:
@@ -289,7 +217,15 @@ def say(value: Any) -> None:
 
 
 def show(view: RenderableType) -> None:
-    """Print a view for a person: in colour on a terminal only, every text as it is."""
-    from rich.console import Console  # noqa: PLC0415 - heavy imports wait for the command
+    """Print a view for a person, every text as it is: in colour on a terminal; elsewhere no line ends in spaces."""
+    from rich.console import Console, Group  # noqa: PLC0415 - heavy imports wait for the command
 
-    Console(markup=False, highlight=False, emoji=False).print(view)
+    console = Console(markup=False, highlight=False, emoji=False)
+    whole = Group(view)  # a bare text would be printed as a copy that is folded otherwise
+    if console.is_terminal:
+        console.print(whole)
+        return
+    with console.capture() as printed:
+        console.print(whole)
+    sys.stdout.write("\n".join(line.rstrip(" ") for line in printed.get().split("\n")))
+    sys.stdout.flush()

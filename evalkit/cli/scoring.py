@@ -84,7 +84,7 @@ def score(  # noqa: PLR0913 - one parameter an option
     \b
     evalkit score latest
     evalkit score runs/nightly.jsonl --by difficulty --by tags
-    evalkit score latest --manual reports/nightly/per_sample.csv
+    evalkit score monday --manual reports/monday/per_sample.csv
     evalkit score theirs.jsonl.gz --on-bad-line reject
     evalkit score nightly --engine stream --workers 2
     evalkit score nightly --engine dask --scheduler tcp://10.0.0.1:8786

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from evalkit.cli.options import tell_rejected
+
 if TYPE_CHECKING:
+    from evalkit.reading import Intake
     from evalkit.report.snapshot import Snapshot
 
 __all__ = ["of_run", "runs_dir_option", "sides"]
@@ -31,20 +34,28 @@ def sides(
     by: Sequence[str] = (),
     cluster: str | None = None,
     manual: Path | None = None,
+    intake: Callable[[], Intake] | None = None,
 ) -> tuple[Snapshot, Snapshot | None]:
     """The run, and what it is held against: null where that is `latest` and there is no earlier run.
 
     Both with every built-in metric, or with those `metrics` at least. The run has the labels of the fields in `by`,
     its cases that share the field `cluster` go together, and the scores of the table `manual` stand in place of
-    the measured ones. NoInput where something has no such name.
+    the measured ones. Each run is taken in by an `intake` of its own, strictly without any. NoInput where something
+    has no such name.
     """
     from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.reading import stem  # noqa: PLC0415
     from evalkit.report import baseline as baselines  # noqa: PLC0415
 
     place = runs.find(run, runs_dir)
     against = None if base is None else baselines.resolve(base, run=place, runs_dir=runs_dir)
-    before = None if against is None else baselines.load(against, metrics=metrics)
-    return of_run(place, metrics=metrics, by=by, cluster=cluster, manual=manual), before
+    left, right = (intake(), intake()) if intake else (None, None)
+    before = None if against is None else baselines.load(against, metrics=metrics, intake=left)
+    after = of_run(place, metrics=metrics, by=by, cluster=cluster, manual=manual, intake=right)
+    for path, taken in ((against, left), (place, right)):
+        if path is not None:
+            tell_rejected(stem(path), taken)
+    return after, before
 
 
 def of_run(
@@ -54,6 +65,7 @@ def of_run(
     by: Sequence[str] = (),
     cluster: str | None = None,
     manual: Path | None = None,
+    intake: Intake | None = None,
 ) -> Snapshot:
     """The snapshot of the run at that path, as `sides` makes it; a baseline's file can only be taken as it is."""
     from evalkit.engines.overrides import read_manual  # noqa: PLC0415 - heavy imports wait for the command
@@ -63,7 +75,7 @@ def of_run(
 
     if place.suffix == ".json":
         return baselines.load(place)
-    found = scored(place, wanted=metrics, manual=read_manual(manual) if manual else {})
+    found = scored(place, wanted=metrics, manual=read_manual(manual) if manual else {}, intake=intake)
     return snapshot(
         found.records,
         found.results,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.cli.options import as_json, say, show, target_spec
+from evalkit.cli.options import as_json, say, show
+from evalkit.cli.settings import target_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["target", "targets"]
 
 _FAILED = 3
+_NAME = 34
 
 
 @click.command()
@@ -46,13 +49,13 @@ def targets(*, as_json: bool) -> None:
 
 def _described(name: str) -> dict[str, Any]:
     """A target's name, the first line of what it says of itself, and its parameters with their defaults."""
+    from evalkit.parameters import needed, parameters_of  # noqa: PLC0415
     from evalkit.registry import lookup  # noqa: PLC0415
 
     function = lookup("target", name)
     parameters = {
-        each.name: {"needed": True} if each.default is each.empty else {"default": each.default}
-        for each in inspect.signature(function).parameters.values()
-        if each.kind is each.KEYWORD_ONLY
+        each: {"needed": True} if needed(parameter) else {"default": parameter.default}
+        for each, parameter in parameters_of(function).items()
     }
     return {
         "name": name,
@@ -62,9 +65,14 @@ def _described(name: str) -> dict[str, Any]:
 
 
 def _written(meaning: dict[str, Any]) -> str:
+    """A default as `--set` and evalkit.toml take it."""
     if "needed" in meaning:
         return "must be set"
-    return "–" if meaning["default"] in (None, "") else str(meaning["default"])
+    return "–" if meaning["default"] in (None, "") else _plain(meaning["default"])
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 @click.group()
@@ -155,13 +163,16 @@ def _show(found: dict[str, Any]) -> None:
 
 
 def _taken(entry: dict[str, Any]) -> str:
-    return entry["what"] if entry["value"] is None else f"{entry['what']} {entry['value']!r}"
+    return entry["what"] if entry["value"] is None else f"{entry['what']} {_plain(entry['value'])}"
 
 
 def _lines(name: str, value: Any) -> Iterator[str]:
-    """A field of the observation; of one with parts each part that is there."""
-    if name.endswith("_timings") and value:
-        for part, moment in value.items():
-            yield f"{name}.{part:<22}{moment}"
-    elif value not in (None, [], {}, ""):
-        yield f"{name:<28}{value}"
+    """A field of the observation that says something: each part and each item on a line of its own."""
+    if isinstance(value, dict):
+        for part, inner in value.items():
+            yield from _lines(f"{name}.{part}", inner)
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield f"{'' if number else name:<{_NAME}} {item if isinstance(item, str) else _plain(item)}"
+    elif value is not None and value != "":
+        yield f"{name:<{_NAME}} {value if isinstance(value, str) else _plain(value)}"

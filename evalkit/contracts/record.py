@@ -123,3 +123,8 @@ class Manifest(Frozen):
     """Whether the client was too busy to trust its stamps; null where the run was too short to tell."""
     client_delays: ClientDelays | None = None
     """What the client measured of its own delays; null where nothing was."""
+
+    @property
+    def is_replay(self) -> bool:
+        """Whether the run was made from another one's capture, so that nobody was asked."""
+        return "replay_of" in self.settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from evalkit.engines.local import DEFAULT
-from evalkit.errors import UsageError
+from evalkit.errors import UsageError, shown
 from evalkit.reading.configuration import tables
 from evalkit.registry import Spec
 
@@ -24,6 +24,8 @@ def configured(path: Path = _FILE) -> list[Spec]:
     found = tables(path, "metrics") if path.is_file() else {}
     for name, params in found.items():
         if not isinstance(params, dict):
-            raise UsageError(f"{path} metrics.{name}: found {params!r}, wanted a table [metrics.{name}].")
+            raise UsageError(
+                f"{path} metrics.{name}: found {shown(params)}, wanted a table [metrics.{name}]."
+            )
     ours = [Spec(spec.type, {**spec.params, **found.pop(spec.type, {})}) for spec in DEFAULT]
     return [*ours, *(Spec(name, params) for name, params in found.items())]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from evalkit.errors import UnknownName, UsageError
+from evalkit.errors import UnknownName, UsageError, shown
 from evalkit.judges.budget import Prices
 from evalkit.net.keys import checked_reference
 from evalkit.reading.configuration import held, tables
@@ -83,7 +83,9 @@ def measures(path: Path) -> dict[str, dict[str, Any]]:
         if name not in names("measure"):
             raise UnknownName("measure", name, names("measure"))
         if not isinstance(table, dict):
-            raise UsageError(f"{path} measures.{name}: found {table!r}, wanted a table [measures.{name}].")
+            raise UsageError(
+                f"{path} measures.{name}: found {shown(table)}, wanted a table [measures.{name}]."
+            )
     return found
 
 

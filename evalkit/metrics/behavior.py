@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.contracts import MetricResult
-from evalkit.errors import UsageError
+from evalkit.errors import UsageError, shown
 from evalkit.records import Records, RecordsLike
 from evalkit.slices import Scores, slice_mean
 
@@ -39,7 +39,7 @@ def compute(
     """
     if not all(fallback_texts):
         raise UsageError(
-            f"behavior: found fallback_texts = {list(fallback_texts)}, wanted texts that say something."
+            f"behavior: found fallback_texts = {shown(list(fallback_texts))}, wanted texts that say something."
         )
     table = Records.of(records)
     columns = [*_retrieval(table), _fallback(table, fallback_texts), *_channels(table), _retried(table)]

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from evalkit.errors import UsageError
+from evalkit.errors import UsageError, shown
 
 __all__ = ["check_address", "check_limits"]
 
@@ -43,8 +43,10 @@ def check_limits(place: str, settings: Mapping[str, Any]) -> None:
     for name, least in _LEAST.items():
         value = settings.get(name, least)
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise UsageError(f"{place}: {name}: found {value!r}, wanted a whole number, {least} or more.")
+            raise UsageError(
+                f"{place}: {name}: found {shown(value)}, wanted a whole number, {least} or more."
+            )
     for name in _DEADLINES:
         value = settings.get(name, 1)
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
-            raise UsageError(f"{place}: {name}: found {value!r}, wanted more than 0 seconds.")
+            raise UsageError(f"{place}: {name}: found {shown(value)}, wanted more than 0 seconds.")

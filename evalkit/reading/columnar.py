@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalkit.errors import BadData, Fault, NoInput
-from evalkit.reading.decoding import shown
+from evalkit.errors import BadData, Fault, NoInput, shown
 from evalkit.reading.sources import kind_of
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import re
 from collections import Counter
 from typing import Any
 
-from evalkit.errors import Fault
+from evalkit.errors import Fault, shown
 
-__all__ = ["MAX_DEPTH", "MAX_INT", "MAX_LINE_BYTES", "Refusal", "decode", "json_value", "shown", "too_deep"]
+__all__ = ["MAX_DEPTH", "MAX_INT", "MAX_LINE_BYTES", "Refusal", "decode", "json_value", "too_deep"]
 
 MAX_DEPTH = 64
 MAX_INT = 2**53
@@ -28,7 +28,6 @@ _JSON_NAMES = {"list": "array", "str": "string", "bool": "boolean", "NoneType": 
 # A string that nothing ends runs to the end of the text, so that no character is looked at twice.
 _NO_BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[^][{}"]+', re.DOTALL)
 _SURELY_SMALL = len(str(MAX_INT))
-_SHOWN = 80
 
 
 class Refusal(ValueError):
@@ -77,12 +76,6 @@ def too_deep(text: str) -> bool:
         if depth > MAX_DEPTH:
             return True
     return False
-
-
-def shown(value: object) -> str:
-    """The offending value, short enough for one line and harmless in a terminal."""
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
 def _text(raw: bytes) -> str:

@@ -11,10 +11,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from evalkit.errors import BadData, Fault
+from evalkit.errors import BadData, Fault, shown
 from evalkit.reading.blocks import BOM, Line, lines
 from evalkit.reading.columnar import Row, columns_of, is_table, rows
-from evalkit.reading.decoding import MAX_LINE_BYTES, Refusal, decode, json_value, shown
+from evalkit.reading.decoding import MAX_LINE_BYTES, Refusal, decode, json_value
 from evalkit.reading.sources import opened
 
 __all__ = ["Reading", "Reject", "document", "fit", "parse", "read", "take_line"]

@@ -61,12 +61,21 @@ class Intake:
         """What comes of a file that was read, `ok` of whose lines are good; raises as `read`."""
         kept = self.reject and reading.whole and (self.limit is None or len(reading.rejects) <= self.limit)
         if reading.faults and not kept:
-            raise BadData(reading.faults, more=reading.more)
+            raise BadData(reading.faults, self._advice(reading), more=reading.more)
         self.rejected = reading.rejects
         counts = (ok, len(reading.rejects), reading.blank, reading.torn)
         self.counts = LineCounts(sum(counts), *counts)
         if not ok:
             raise NoInput(self._nothing(path))
+
+    def _advice(self, reading: Reading[Any]) -> str:
+        """Why bad lines that may be rejected are not."""
+        if not self.reject:
+            return ""
+        bad = f"{len(reading.rejects):,} bad line{'' if len(reading.rejects) == 1 else 's'}"
+        if not reading.whole:
+            return f"Nothing was rejected: found {bad}, and the file could not be read to its end."
+        return f"Nothing was rejected: found {bad}, wanted at most the {self.limit:,} of --reject-limit."
 
     def _nothing(self, path: Path) -> str:
         told = f"{path}: found no record, wanted at least one line; {self.counts}."

@@ -12,7 +12,7 @@ from evalkit import runs
 from evalkit.contracts import Manifest
 from evalkit.engines.scored import scored
 from evalkit.errors import Incomplete, NoInput
-from evalkit.reading import stem
+from evalkit.reading import Intake, stem
 from evalkit.report.snapshot import Snapshot, snapshot
 from evalkit.report.snapshot_json import from_json, to_json
 from evalkit.writing import replace
@@ -25,14 +25,15 @@ FOLDER = Path("eval_sets") / "baselines"
 _END = ".json"
 
 
-def load(path: Path, *, metrics: Collection[str] | None = None) -> Snapshot:
+def load(path: Path, *, metrics: Collection[str] | None = None, intake: Intake | None = None) -> Snapshot:
     """The snapshot at `path`: a baseline's `.json`, or the records of a run, scored by every built-in metric.
 
-    With `metrics` no more families of them are worked out than it takes to have those.
+    With `metrics` no more families of them are worked out than it takes to have those. The `intake` says what becomes
+    of bad lines of a run.
     NoInput where there is no such file, BadData where it does not hold.
     """
     if path.suffix != _END:
-        run = scored(path, wanted=metrics)
+        run = scored(path, wanted=metrics, intake=intake)
         return snapshot(run.records, run.results, run.manifest)
     try:
         return from_json(path.read_bytes(), path=str(path))
@@ -82,7 +83,7 @@ def resolve(name: str, *, run: Path, runs_dir: Path, folder: Path = FOLDER) -> P
 
 
 def previous(run: Path, runs_dir: Path) -> Path | None:
-    """The last complete run of the same eval set and target that was begun before `run`; null for none."""
+    """The last complete run of the same eval set and target that was begun before `run`, replays aside; null for none."""
     this = runs.manifest(run)
     if this is None:
         return None
@@ -97,6 +98,7 @@ def previous(run: Path, runs_dir: Path) -> Path | None:
 def _before(found: Manifest, this: Manifest) -> bool:
     return (
         found.state == "complete"
+        and not found.is_replay
         and found.run_id != this.run_id
         and (found.eval_set_sha256, found.target) == (this.eval_set_sha256, this.target)
         and found.started_at.timestamp() < this.started_at.timestamp()

@@ -80,6 +80,11 @@ class Change:
         return self.metric.endswith("_ms")
 
     @property
+    def gone(self) -> bool:
+        """Whether the run lost all that the base counted here, so that nothing can be compared."""
+        return self.n_common == 0 and self.lost > 0
+
+    @property
     def delta(self) -> float | None:
         """Run minus base; null where nothing is common."""
         if self.base_mean is None or self.run_mean is None:

@@ -22,13 +22,17 @@ _KEPT = "_fix_first"
 
 @dataclass(frozen=True, slots=True)
 class FixFirst:
-    """What a run says of what to fix, each list with most to win first; `tree` is null without any metric."""
+    """What a run says of what to fix, each list with most to win first; `tree` is null without any metric.
+
+    `cluster` is the field whose cases intervals draw together, null where each is drawn for itself.
+    """
 
     tree: IntentTree | None
     directions: tuple[ErrorDirection, ...]
     funnel: Funnel
     suggestions: tuple[Suggestion, ...]
     doubts: tuple[Doubt, ...]
+    cluster: str | None = None
 
     @property
     def first(self) -> tuple[Suggestion, ...]:
@@ -60,4 +64,5 @@ def _worked_out(digest: Digest, metric: str | None) -> FixFirst:
         funnel(charged),
         tuple(suggestions(charged)),
         tuple(doubtful_labels(digest.run.records)),
+        digest.cluster,
     )

@@ -15,13 +15,14 @@ from evalkit.report.fix_first import FixFirst
 from evalkit.report.funnel import Funnel
 from evalkit.report.gains import Gain, points
 from evalkit.report.intent_tree import IntentTree, TreeRow
-from evalkit.report.rich_tables import cell, table
+from evalkit.report.rich_tables import cell, label, table
 from evalkit.report.suggestions import Suggestion
-from evalkit.report.wording import times
+from evalkit.report.wording import drawn_together, times
 
 __all__ = ["first_view", "fix_view"]
 
 KEYS = 5
+_HANG = 3
 _TINY = 0.001
 
 
@@ -33,8 +34,8 @@ def first_view(found: FixFirst) -> RenderableType:
         Text("fix first", "bold").append("  by what it wins at least, in points of all samples", "dim")
     ]
     for number, each in enumerate(found.first, 1):
-        lines.append(_headed(f"{number}. ", each))
-        lines.append(Padding(cell(f"see {_keys(each)}", "dim"), (0, 0, 0, 3)))
+        lines.append(_headed(number, each))
+        lines.append(Padding(cell(f"see {_keys(each)}", "dim"), (0, 0, 0, _HANG)))
     return Group(*lines, Text(""))
 
 
@@ -46,12 +47,14 @@ def fix_view(found: FixFirst, *, limit: int) -> RenderableType:
         *(_tree(found.tree, limit) if found.tree else ()),
         *_directions(found.directions, limit),
         *_doubts(found.doubts, limit),
+        *([cell(drawn_together(found.cluster), "dim")] if found.cluster else ()),
     )
 
 
-def _headed(mark: str, each: Suggestion) -> Text:
-    line = Text(mark, "bold")
-    return line.append_text(cell(each.title)).append(f"  {each.gain.told}", "green")
+def _headed(number: int, each: Suggestion) -> Text:
+    line = cell(f"{number}. {each.title}", hang=_HANG)
+    line.stylize("bold", 0, len(f"{number}."))
+    return line.append(f"  {each.gain.told}", "green")
 
 
 def _suggestions(found: Sequence[Suggestion], limit: int) -> Iterator[RenderableType]:
@@ -59,8 +62,8 @@ def _suggestions(found: Sequence[Suggestion], limit: int) -> Iterator[Renderable
     if not found:
         yield Text("No sample failed.", "green")
     for number, each in enumerate(found[:limit], 1):
-        yield _headed(f"{number}. ", each)
-        yield Padding(Group(*_details(each)), (0, 0, 0, 3))
+        yield _headed(number, each)
+        yield Padding(Group(*_details(each)), (0, 0, 0, _HANG))
     yield from _rest(found, limit)
 
 
@@ -99,24 +102,25 @@ def _funnel(found: Funnel) -> Iterator[RenderableType]:
 
 def _tree(tree: IntentTree, limit: int) -> Iterator[RenderableType]:
     mean = NOTHING if tree.mean is None else percent(tree.mean)
+    yield Text("")
     yield cell(
-        f"\nintents by {tree.metric} ({mean} overall, counted {share(tree.n_counted, tree.n_total)})", "bold"
+        f"intents by {tree.metric} ({mean} overall, counted {share(tree.n_counted, tree.n_total)})", "bold"
     )
-    grid = table("intent", "mean>", "95%>", "counted>", "to win>", "q>", "mostly taken for")
-    grid.columns[0].min_width, grid.columns[-1].min_width = 14, 12
+    grid = table("intent", "mean>", "95%>", "counted>", "to win>", "q>", "taken for", ">")
     for branch in tree.branches:
         if branch.top is not None:
-            grid.add_row(*_tree_row(branch.top, ""), style="bold")
+            grid.add_row(*_tree_row(branch.top), style="bold")
         for leaf in branch.leaves[:limit]:
-            grid.add_row(*_tree_row(leaf, "  "), style="dim" if leaf.n_counted < FEW else "")
+            grid.add_row(*_tree_row(leaf, indent=2), style="dim" if leaf.n_counted < FEW else "")
     yield grid
     yield Text(
         "first those worse than the rest by more than chance explains, then by the least to win", "dim"
     )
+    yield cell("to win: in points of all samples, from the least to the most (95 %)", "dim")
     yield Text("q: that chance made it worse than the rest (one-sided, Benjamini–Hochberg)", "dim")
 
 
-def _tree_row(row: TreeRow, indent: str) -> tuple[Text | str, ...]:
+def _tree_row(row: TreeRow, *, indent: int = 0) -> tuple[Text | str, ...]:
     mean = NOTHING if row.mean is None else f"{row.mean:.0%}"
     span = (
         NOTHING
@@ -124,13 +128,13 @@ def _tree_row(row: TreeRow, indent: str) -> tuple[Text | str, ...]:
         else f"{100 * row.ci_low:.0f}–{100 * row.ci_high:.0f}"
     )
     return (
-        Text(indent).append_text(cell(row.label)),
+        label(row.label, indent=indent),
         mean,
         span,
         share(row.n_counted, row.n_total),
-        _win(row.gain) if row.errors else "",
+        _span(row.gain) if row.errors else "",
         _q(row.q) if row.errors else "",
-        _way(row),
+        *_way(row),
     )
 
 
@@ -140,12 +144,12 @@ def _q(q: float | None) -> str:
     return f"{q:.3f}" if q >= _TINY else f"<{_TINY}"
 
 
-def _way(row: TreeRow) -> Text:
+def _way(row: TreeRow) -> tuple[Text, Text]:
+    """What an intent is mostly taken for, and which share of its errors that is; the directions of all stand below."""
     way = row.direction
-    if way is None or row.direction_share is None:
-        return Text("")
-    told = cell(_given(way) if row.level == "intent_l2" else f"{way.gold} → {_given(way)}")
-    return told.append(f" {row.direction_share:.0%}", "dim")
+    if way is None or row.direction_share is None or row.level != "intent_l2":
+        return Text(""), Text("")
+    return label(_given(way)), Text(f"{row.direction_share:.0%}", "dim")
 
 
 def _given(way: ErrorDirection) -> str:
@@ -156,6 +160,13 @@ def _win(gain: Gain) -> str:
     if gain.low is None or gain.high is None:
         return f"+{points(gain.value)}"
     return f"+{points(gain.value)} ({points(gain.low)}–{points(gain.high)})"
+
+
+def _span(gain: Gain) -> str:
+    """The least and the most that there is to win; where nothing is drawn the gain itself."""
+    if gain.low is None or gain.high is None:
+        return points(gain.value)
+    return f"{points(gain.low)}–{points(gain.high)}"
 
 
 def _directions(found: Sequence[ErrorDirection], limit: int) -> Iterator[RenderableType]:

@@ -22,7 +22,7 @@ from evalkit.report.snapshot import Snapshot
 from evalkit.report.thresholds import nearest, threshold_checks
 from evalkit.report.verdict import CANNOT_DECIDE, PASS, Check, Verdict, decided
 from evalkit.report.verdict_rows import unpaired
-from evalkit.report.wording import by_hand, percentage, times
+from evalkit.report.wording import by_hand, drawn_together, percentage, times
 
 __all__ = ["gate"]
 
@@ -191,7 +191,7 @@ def _notes(run: Snapshot, base: Snapshot | None, comparison: Comparison | None) 
     if run.overridden:
         yield by_hand(run.overridden)
     if run.cluster:
-        yield f"cases that share {run.cluster} are drawn and tested together"
+        yield drawn_together(run.cluster)
     if base is not None and base.target != run.target:
         yield f"the base was measured on the target {base.target or 'unknown'}, the run on {run.target or 'unknown'}"
     if comparison is not None and comparison.renamed:

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from evalkit.report.history import Point, Series, Step, Track
-from evalkit.report.rich_tables import cell, table
+from evalkit.report.rich_tables import cell, label, table
 from evalkit.report.wording import NOTHING, difference, number, probability, times
 
 __all__ = ["history_view", "sparkline"]
@@ -18,7 +18,7 @@ GAP = "·"
 
 
 def history_view(found: Sequence[Track], *, limit: int) -> RenderableType:
-    """Each track with its series, those with a break first, at most `limit` slices a metric."""
+    """Each track with its series, of each metric at most the `limit` slices that moved most."""
     return Group(*(part for track in found for part in _track(track, limit)))
 
 
@@ -47,24 +47,28 @@ def _track(track: Track, limit: int) -> Iterator[RenderableType]:
     if partial:
         yield cell(f"! not complete: {', '.join(partial)}", "yellow")
     grid = table("metric", "trend", "first>", "last>", "change>", "counted>")
-    for each in _chosen(track.series, limit):
+    chosen = _chosen(track.series, limit)
+    for each in chosen:
         grid.add_row(*_row(each))
     yield grid
+    if rest := len(track.series) - len(chosen):
+        yield cell(f"and {times(rest, 'more slice')}", "dim")
     yield from (_told(each, step) for each in track.series for step in _found(each))
     yield Text("")
 
 
 def _chosen(series: Sequence[Series], limit: int) -> list[Series]:
-    """The series in their order, of the slices of a metric those that moved, most first."""
+    """The series in their order, of the slices of a metric those that moved most, proven ones before all."""
     chosen: list[Series] = [each for each in series if not each.slice]
     for metric in dict.fromkeys(each.metric for each in series):
-        slices = [each for each in series if each.slice and each.metric == metric and _moved(each)]
-        chosen += sorted(slices, key=lambda each: (not _found(each), -abs(_change(each) or 0.0)))[:limit]
+        slices = [each for each in series if each.slice and each.metric == metric]
+        chosen += sorted(slices, key=_unmoved)[:limit]
     return sorted(chosen, key=series.index)
 
 
-def _moved(each: Series) -> bool:
-    return any(step.worse + step.better for step in each.steps)
+def _unmoved(each: Series) -> tuple[bool, float, int]:
+    """What sorts the slices that moved most before the others."""
+    return not _found(each), -abs(_change(each) or 0.0), -sum(step.worse + step.better for step in each.steps)
 
 
 def _found(each: Series) -> list[Step]:
@@ -81,11 +85,8 @@ def _change(each: Series) -> float | None:
 
 def _row(each: Series) -> tuple[Text | str, ...]:
     first, last = each.points[0], each.points[-1]
-    name = cell(f"  {each.slice}") if each.slice else cell(each.metric, "bold")
-    if each.slice:
-        name = Text("  ").append_text(cell(each.slice))
     return (
-        name,
+        label(each.slice, indent=2) if each.slice else label(each.metric, "bold"),
         sparkline(each.points),
         number(first.mean, each.metric, each.facts),
         number(last.mean, each.metric, each.facts),

@@ -53,11 +53,10 @@ def _judge(change: Change, *, alpha: float, family_wise: bool) -> Change:
     decisive = change.p_holm if family_wise else change.q
     decided = decisive is not None and decisive <= alpha
     verdict = _verdict(change, decided=decided)
-    gone = change.n_common == 0 and change.lost > 0
     return replace(
         change,
         verdict=verdict,
-        suspect=verdict == "undecided" and (gone or change.mostly_fell),
+        suspect=verdict == "undecided" and change.mostly_fell,
         reason=_reason(change, verdict, alpha=alpha, family_wise=family_wise),
     )
 

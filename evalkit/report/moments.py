@@ -23,7 +23,7 @@ __all__ = ["moments"]
 
 
 def moments(runs_dir: Path, reports_dir: Path, *, last: int) -> list[Moment]:
-    """The newest `last` runs of the folder that have a manifest, oldest first; NoInput where there is none.
+    """The newest `last` runs of the folder that have a manifest, replays aside, oldest first; NoInput where there is none.
 
     The newest is scored. The tables of another's report stand for it where they are no older than the run
     and every signature in them is what this version of evalkit would write; else it is scored too.
@@ -42,9 +42,9 @@ def moments(runs_dir: Path, reports_dir: Path, *, last: int) -> list[Moment]:
 
 
 def _known(runs_dir: Path) -> list[tuple[Path, Manifest]]:
-    """The runs with records and a manifest, oldest first."""
+    """The runs with records and a manifest that asked a target, oldest first."""
     named = [(path, runs.manifest(path)) for path in runs.known(runs_dir) if path.stat().st_size]
-    known = [(path, manifest) for path, manifest in named if manifest is not None]
+    known = [(path, manifest) for path, manifest in named if manifest is not None and not manifest.is_replay]
     return sorted(known, key=lambda pair: (pair[1].started_at.timestamp(), pair[1].run_id))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from evalkit.metrics.intent import near_misses, unknown_parents
 from evalkit.records import Records
 from evalkit.report.digest import Digest, Run
+from evalkit.report.wording import drawn_together
 
 __all__ = ["notes"]
 
@@ -30,7 +31,7 @@ def _state(digest: Digest) -> Iterator[str]:
         n = len(digest.run.records)
         yield f"The run is not complete: {n} of {manifest.planned} samples are there."
     if digest.cluster:
-        yield f"Cases that share {digest.cluster} are drawn together in intervals."
+        yield f"For intervals, {drawn_together(digest.cluster)}."
     if manifest and manifest.client_saturated:
         p99 = manifest.client_delays.p99_ms if manifest.client_delays else None
         yield (

@@ -71,7 +71,8 @@ class Plan:
     """The rows, intents that are easily confused first, then those that lack most; and their borders.
 
     `width` is what was asked for, `cases` how many there are in all, `detectable` the smallest difference
-    that all of them together show.
+    that all of them together show. `measured`: rates and borders are what a run answered; else nobody knows, each
+    intent is taken as right half the time, and borders are questions that read alike.
     """
 
     width: float
@@ -79,6 +80,7 @@ class Plan:
     borders: tuple[Border, ...]
     cases: int
     detectable: float | None
+    measured: bool
 
     @property
     def missing(self) -> int:
@@ -112,7 +114,8 @@ def plan_of_run(samples: pd.DataFrame, *, width: float = WIDTH, taxonomy: Taxono
         seen.setdefault(str(label), _Seen(_text(part["intent_l1"].iloc[0]), 0, None))
     wrong = counted[(counted["score"] == 0) & counted["intent_pred"].notna()]
     ways = Counter(_sorted(*pair) for pair in zip(wrong["intent_l2"], wrong["intent_pred"], strict=True))
-    return _plan(seen, Counter({pair: n for pair, n in ways.items() if n >= TWICE}), width, taxonomy)
+    borders = Counter({pair: n for pair, n in ways.items() if n >= TWICE})
+    return _plan(seen, borders, width, taxonomy, measured=True)
 
 
 def plan_of_cases(cases: Sequence[Case], *, width: float = WIDTH, taxonomy: Taxonomy | None = None) -> Plan:
@@ -125,11 +128,16 @@ def plan_of_cases(cases: Sequence[Case], *, width: float = WIDTH, taxonomy: Taxo
     ways = Counter(
         _sorted(str(labelled[pair.first].intent_l2), str(labelled[pair.second].intent_l2)) for pair in pairs
     )
-    return _plan(seen, ways, width, taxonomy)
+    return _plan(seen, ways, width, taxonomy, measured=False)
 
 
 def _plan(
-    seen: dict[str, _Seen], ways: Mapping[tuple[str, str], int], width: float, taxonomy: Taxonomy | None
+    seen: dict[str, _Seen],
+    ways: Mapping[tuple[str, str], int],
+    width: float,
+    taxonomy: Taxonomy | None,
+    *,
+    measured: bool,
 ) -> Plan:
     if not 0 < width < 1:
         raise UsageError(f"width: found {width}, wanted a width between 0 and 1, such as 0.2.")
@@ -144,7 +152,7 @@ def _plan(
     rows.sort(key=lambda row: (order.get(row.intent_l2, len(order)), -row.missing, row.intent_l2))
     total = sum(row.cases for row in rows)
     spread = sum(row.cases * 2 * row.rate * (1 - row.rate) for row in rows) / max(total, 1)
-    return Plan(width, tuple(rows), tuple(borders), total, _detectable(total, spread))
+    return Plan(width, tuple(rows), tuple(borders), total, _detectable(total, spread), measured)
 
 
 def _row(label: str, seen: _Seen, border: Border | None, width: float) -> PlanRow:

@@ -10,10 +10,19 @@ from rich.text import Text
 from evalkit.report.figures import NOTHING
 from evalkit.report.gains import points
 from evalkit.report.plan import Plan, PlanRow
-from evalkit.report.rich_tables import cell, table
+from evalkit.report.rich_tables import label, table
 from evalkit.report.wording import times
 
 __all__ = ["plan_view"]
+
+_MEASURED = (
+    "by what the run answered; the plan of an eval set alone takes each intent as right half the time, "
+    "which is the most it can need"
+)
+_ASSUMED = (
+    "without answers each intent is taken as right half the time, which is the most it can need; "
+    "the plan of a run goes by its answers"
+)
 
 
 def plan_view(plan: Plan, *, limit: int) -> RenderableType:
@@ -21,6 +30,7 @@ def plan_view(plan: Plan, *, limit: int) -> RenderableType:
     return Group(
         Text(f"{times(plan.missing, 'case')} to write for intervals of {points(plan.width)} points", "bold"),
         Text(f"{times(plan.cases, 'case')} there; {_shown(plan)}", "dim"),
+        Text(_MEASURED if plan.measured else _ASSUMED, "dim"),
         *_rows(plan, limit),
     )
 
@@ -36,7 +46,7 @@ def _rows(plan: Plan, limit: int) -> Iterator[RenderableType]:
         yield Text("No case has an intent.", "yellow")
         return
     grid = table(
-        "intent", "cases>", "right>", "width now>", "wanted>", "to write>", "shows>", "confused with"
+        "intent", "cases>", "right>", "width now>", "wanted>", "to write>", "shows>", "confused with", ">"
     )
     for row in plan.rows[:limit]:
         grid.add_row(*_row(row))
@@ -47,14 +57,14 @@ def _rows(plan: Plan, limit: int) -> Iterator[RenderableType]:
 
 
 def _row(row: PlanRow) -> tuple[Text | str, ...]:
-    confused = cell(row.neighbour or "")
     return (
-        cell(row.intent_l2),
+        label(row.intent_l2),
         str(row.cases),
         NOTHING if row.right is None else f"{row.right:g}",
         points(row.width),
         str(row.wanted),
         str(row.missing),
         NOTHING if row.detectable is None else points(row.detectable),
-        confused.append(f" {row.confused}", "dim") if row.neighbour else confused,
+        label(row.neighbour or ""),
+        str(row.confused) if row.neighbour else "",
     )

@@ -26,7 +26,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from evalkit.errors import UsageError
+from evalkit.errors import UsageError, shown
 from evalkit.reading.configuration import document
 from evalkit.report.compare import ALPHA, DIMENSIONS
 from evalkit.report.settings import (
@@ -155,7 +155,7 @@ def _known_failure(where: str, value: Any) -> KnownFailure:
 def _level(where: str, value: Any) -> float:
     found = share(where, value)
     if not 0 < found < 1:
-        raise UsageError(f"{where}: found {value!r}, wanted a level between 0 and 1, such as 0.05.")
+        raise UsageError(f"{where}: found {shown(value)}, wanted a level between 0 and 1, such as 0.05.")
     return found
 
 

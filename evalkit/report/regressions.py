@@ -72,11 +72,10 @@ def _slice(policy: Policy, change: Change) -> _Ruling:
     doubtful = _unproven(change, _limit(policy, change))
     if doubtful:
         return _Ruling(CANNOT_DECIDE, doubtful)
-    if change.suspect:
+    if change.suspect or change.gone:
         stops = policy.suspect == "stop"
-        return _Ruling(
-            CANNOT_DECIDE if stops else PASS, f"suspect: {_moved(change)}; {change.reason}", flagged=True
-        )
+        told = change.reason if change.gone else f"suspect: {_moved(change)}; {change.reason}"
+        return _Ruling(CANNOT_DECIDE if stops else PASS, told, flagged=True)
     return _Ruling(PASS, change.reason)
 
 

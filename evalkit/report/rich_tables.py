@@ -1,13 +1,14 @@
-"""Tables for the terminal: no lines, numbers to the right, and every cell literal on one line."""
+"""Tables for the terminal: no lines, numbers to the right and whole, and every text in them literal."""
 
 from __future__ import annotations
 
 from rich.table import Table
 from rich.text import Text
 
+from evalkit.report.prose import Prose
 from evalkit.report.text import one_line
 
-__all__ = ["cell", "table"]
+__all__ = ["cell", "label", "table"]
 
 
 def table(*names: str) -> Table:
@@ -24,6 +25,13 @@ def table(*names: str) -> Table:
     return found
 
 
-def cell(text: str, style: str = "") -> Text:
-    """A text from outside as it may stand on a terminal."""
-    return Text(one_line(text), style)
+def cell(text: str, style: str = "", *, hang: int = 0) -> Text:
+    """A text from outside as it may stand on a terminal, later lines `hang` cells further in where it is folded."""
+    found = Prose(one_line(text), style)
+    found.hang = hang
+    return found
+
+
+def label(text: str, style: str = "", *, indent: int = 0) -> Text:
+    """A name that keeps to one line of its column: where there is no room it ends in `…`."""
+    return Text(" " * indent + one_line(text), style, no_wrap=True, overflow="ellipsis")

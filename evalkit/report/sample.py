@@ -215,7 +215,7 @@ def _times(record: EvalRecord) -> Iterator[Row]:
         timings = getattr(record, name)
         if timings is not None:
             given = timings.model_dump(exclude_none=True)
-            yield name.replace("_", " "), _joined(f"{key}={value}" for key, value in given.items())
+            yield name.replace("_", " "), _joined(f"{key}={_json(value)}" for key, value in given.items())
 
 
 def _further(record: EvalRecord) -> Iterator[Row]:

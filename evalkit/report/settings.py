@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import date, datetime
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
-from evalkit.errors import UnknownName, UsageError
+from evalkit.errors import UnknownName, UsageError, shown
 
 __all__ = [
     "any_of",
@@ -28,7 +28,6 @@ __all__ = [
 
 _T = TypeVar("_T")
 Reader: TypeAlias = Callable[[str, Any], _T]
-_SHOWN = 80
 
 
 def table(
@@ -125,9 +124,7 @@ def _table(where: str, value: Any) -> dict[str, Any]:
 
 
 def _refuse(where: str, value: Any, wanted: str) -> NoReturn:
-    found = repr(value)
-    shown = found if len(found) <= _SHOWN else f"{found[: _SHOWN - 1]}…"
-    raise UsageError(f"{where}: found {shown}, wanted {wanted}.")
+    raise UsageError(f"{where}: found {shown(value)}, wanted {wanted}.")
 
 
 def _unknown(where: str, value: Any, choices: Collection[str]) -> NoReturn:

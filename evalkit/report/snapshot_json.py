@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evalkit.errors import BadData, Fault
+from evalkit.errors import BadData, Fault, shown
 from evalkit.reading import Refusal, decode
 from evalkit.reading.encoding import escaped
 from evalkit.report.snapshot import TEXTS, MetricFacts, Snapshot, refuse_twice
@@ -80,7 +80,7 @@ def from_json(raw: bytes, *, path: str = "baseline") -> Snapshot:
     except Refusal as bad:
         raise BadData([bad.fault(path, "file")]) from None
     if found.get("format") != FORMAT:
-        raise BadData([Fault(path, 1, "format", repr(found.get("format")), repr(FORMAT))])
+        raise BadData([Fault(path, 1, "format", shown(found.get("format")), repr(FORMAT))])
     try:
         return _read(found)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -115,6 +116,11 @@ def facts(run: Run) -> list[tuple[str, str]]:
     return pairs + (_manifest_facts(run.manifest) if run.manifest else [])
 
 
+def _spelt(value: Any) -> str:
+    """A setting as a command or a file has it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
 def _manifest_facts(manifest: Manifest) -> list[tuple[str, str]]:
     pairs = [
         ("target", manifest.target),
@@ -126,7 +132,5 @@ def _manifest_facts(manifest: Manifest) -> list[tuple[str, str]]:
         seconds = (manifest.finished_at - manifest.started_at).total_seconds()
         pairs.append(("took", f"{seconds:.1f} s"))
     settings = manifest.target_config | manifest.settings | manifest.selection
-    pairs += [
-        (name, str(value)) for name, value in settings.items() if value
-    ]  # what is off or 0 was not asked
+    pairs += [(name, _spelt(value)) for name, value in settings.items() if value]  # what is off was not asked
     return [*pairs, ("evalkit", manifest.evalkit_version)]

@@ -20,11 +20,13 @@ from evalkit.report.figures import NOTHING, Figure, milliseconds, percent, share
 from evalkit.report.fix_first import fix_first
 from evalkit.report.fixing_text import first_view
 from evalkit.report.notes import notes
+from evalkit.report.prose import Prose
 from evalkit.report.reasons import Reason
-from evalkit.report.rich_tables import cell, table
+from evalkit.report.rich_tables import cell, label, table
 from evalkit.report.sample import Section, layout
 from evalkit.report.summary import state
 from evalkit.report.text import one_line, visible
+from evalkit.report.wording import drawn_together
 from evalkit.report.worst import Direction, WorstRow
 
 __all__ = ["sample_view", "summary_view", "worst_view"]
@@ -56,16 +58,17 @@ def summary_view(digest: Digest, *, files: Mapping[str, Path]) -> RenderableType
 def _looked_at(digest: Digest) -> Iterator[RenderableType]:
     """What takes all records at once to tell: what to fix first, and oddities."""
     yield first_view(fix_first(digest))
-    yield from (Text(f"! {one_line(note)}", "yellow") for note in notes(digest))
+    yield from (cell(f"! {note}", "yellow", hang=2) for note in notes(digest))
 
 
-def worst_view(rows: Sequence[WorstRow], *, overall: Figure) -> RenderableType:
-    """The slices in the given order, each with interval, count and error direction, and the overall mean."""
-    found = table("slice", f"{overall.metric}>", "95% interval>", "counted>", "mostly taken for", "to win>")
+def worst_view(rows: Sequence[WorstRow], *, overall: Figure, cluster: str | None = None) -> RenderableType:
+    """The slices in the given order, each with interval, count and error direction, the overall mean, and what was drawn."""
+    found = table("slice", "mean>", "95% interval>", "counted>", "taken for", ">", "to win>")
     for row in rows:
         found.add_row(*_worst_cells(row), cell(_win(row)), style=_style(row.figure))
     whole = f"{overall.metric} {overall.value} overall, {overall.interval}, counted {overall.counted}"
-    return Group(found, Text(one_line(whole), "dim"))
+    drawn = [cell(drawn_together(cluster), "dim")] if cluster else []
+    return Group(cell(whole, "bold"), found, *drawn)
 
 
 def sample_view(
@@ -81,7 +84,7 @@ def _section(section: Section) -> Iterator[RenderableType]:
     grid.add_column(overflow="fold", min_width=9, max_width=18)
     grid.add_column(overflow="fold", ratio=1)
     for name, text in section.rows:
-        grid.add_row(cell(name, "dim"), Text(visible(text)))
+        grid.add_row(cell(name, "dim"), Prose(visible(text)))
     yield Text(f"\n{section.title}", "bold")
     yield Padding(grid, (0, 0, 0, 2))
 
@@ -145,7 +148,7 @@ def _worst_intents(digest: Digest) -> Iterator[RenderableType]:
     rows = digest.worst_intents
     if not rows:
         return
-    found = table("worst intents", f"{digest.main}>", "95% interval>", "counted>", "mostly taken for")
+    found = table("worst intents", f"{digest.main}>", "95% interval>", "counted>", "taken for", ">")
     for row in rows[:WORST]:
         found.add_row(*_worst_cells(row), style=_style(row.figure))
     yield Text("")
@@ -157,13 +160,14 @@ def _worst_intents(digest: Digest) -> Iterator[RenderableType]:
 def _worst_cells(row: WorstRow) -> tuple[Text, ...]:
     figure = row.figure
     numbers = (figure.value, figure.interval, figure.counted)
-    return cell(figure.slice), *map(Text, numbers), _way(row.direction)
+    return label(figure.slice), *map(Text, numbers), *_way(row.direction)
 
 
-def _way(way: Direction | None) -> Text:
+def _way(way: Direction | None) -> tuple[Text, Text]:
+    """What a slice is mostly taken for, and how many of its errors that is."""
     if way is None:
-        return Text("")
-    return cell(way.predicted or "no intent").append(f", {way.portion}", "dim")
+        return Text(""), Text("")
+    return label(way.predicted or "no intent"), Text(way.portion, "dim")
 
 
 def _win(row: WorstRow) -> str:
@@ -182,14 +186,16 @@ def _failures(digest: Digest) -> Text:
 def _files(files: Mapping[str, Path]) -> RenderableType:
     """The page to open first, if there is one, then the other files by folder."""
     grid = _grid()
+    page = files.get(PAGE)
+    if page:
+        grid.add_row(Text("report"), cell(str(page), "bold"))
     folders: dict[Path, list[str]] = {}
     for name, path in files.items():
-        if name == PAGE:
-            grid.add_row(Text("report"), cell(str(path), "bold"))
-        else:
+        if name != PAGE:
             folders.setdefault(path.parent, []).append(name)
     for folder, names in folders.items():
-        grid.add_row(Text("files"), cell(f"in {folder}/: {', '.join(names)}", "dim"))
+        place = "beside it" if page and folder == page.parent else f"in {folder}/"
+        grid.add_row(Text("files"), cell(f"{place}: {', '.join(names)}", "dim"))
     return grid
 
 

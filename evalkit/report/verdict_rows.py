@@ -24,11 +24,30 @@ __all__ = [
 
 NAMED = 3
 
-_RANK = {"worse": 0, "better": 2, "undecided": 3, "same": 4}
+_RANK = {
+    "worse": 0,
+    "slower": 0,
+    "suspect": 1,
+    "lost": 2,
+    "better": 3,
+    "faster": 3,
+    "undecided": 4,
+    "same": 5,
+}
+_OF_TIMES = {"worse": "slower", "better": "faster"}
+_HEADS = {
+    "worse": "worse",
+    "better": "better",
+    "suspect": "suspect, most cases fell but too few to prove it",
+    "lost": "lost, the run has nothing to compare",
+    "slower": "slower",
+    "faster": "faster",
+}
+"""How the headline of the changes with each word begins, in this order."""
 
 
 class ChangeRow(NamedTuple):
-    """A change in words, cell by cell; `moved` is the cases that got worse and better of all."""
+    """A change in words, cell by cell; `moved` is the cases that got worse and better of all, and the samples lost."""
 
     name: str
     base: str
@@ -53,9 +72,16 @@ def change_row(change: Change, comparison: Comparison) -> ChangeRow:
         interval=span_of(change.ci_low, change.ci_high, metric, facts),
         p=probability(change.p),
         adjusted=probability(adjusted),
-        moved=f"{change.worse}/{change.better} of {change.n_cases:,}",
+        moved=_cases(change),
         verdict=_word(change),
     )
+
+
+def _cases(change: Change) -> str:
+    if change.gone:
+        return f"all {times(change.lost, 'sample')} lost"
+    lost = f", {times(change.lost, 'sample')} lost" if change.lost else ""
+    return f"{change.worse}/{change.better} of {change.n_cases:,}{lost}"
 
 
 def _name(change: Change) -> str:
@@ -63,8 +89,9 @@ def _name(change: Change) -> str:
 
 
 def overall_changes(comparison: Comparison) -> list[Change]:
-    """The changes over the whole run, in the order of the metrics, without those that count nothing in both."""
-    return [change for change in comparison.changes if change.dimension == OVERALL and _counts(change)]
+    """The changes over the whole run, times last, without those that count nothing in both."""
+    whole = [change for change in comparison.changes if change.dimension == OVERALL and _counts(change)]
+    return sorted(whole, key=lambda change: change.is_time)
 
 
 def _counts(change: Change) -> bool:
@@ -79,12 +106,12 @@ def changed_rows(comparison: Comparison) -> tuple[list[ChangeRow], list[ChangeRo
 
 
 def moved_slices(comparison: Comparison) -> list[Change]:
-    """The slices that moved: proven worse first, then suspects, better ones, and the rest by their p.
+    """The slices that moved: proven worse first, then suspects, lost and better ones, the rest by their p; times last.
 
     A time moves in every slice, so that it is here only where that is proven, or all of it is lost.
     """
     moved = [c for c in comparison.changes if c.dimension != OVERALL and c.verdict != "same"]
-    return sorted((change for change in moved if not noise(change)), key=_rank)
+    return sorted((c for c in moved if not noise(c)), key=lambda change: (change.is_time, *_rank(change)))
 
 
 def noise(change: Change) -> bool:
@@ -99,20 +126,29 @@ def unpaired(comparison: Comparison) -> dict[str, tuple[str, ...]]:
 
 
 def headlines(comparison: Comparison) -> list[str]:
-    """The comparison in a few lines: what forbids an answer, else what got worse or better, else that nothing did."""
+    """The comparison in a few lines: what forbids an answer, else what got worse or better, else that nothing did.
+
+    Times come last: they move whenever the machine is busier.
+    """
     doubts = [f"cannot decide: {text}" for text in comparison.incomplete]
     doubts += [f"refused: {refusal.text}" for refusal in comparison.refusals]
     told_of = [change for change in comparison.changes if not noise(change)]
     ranked = sorted(told_of, key=lambda change: (change.dimension != OVERALL, *_rank(change)))
-    found = {
-        word: [change for change in ranked if _word(change) == word]
-        for word in ("worse", "better", "suspect")
-    }
-    told = [f"{word}: {_named(changes)}" for word, changes in found.items() if changes]
-    return [*doubts, *(told or _nothing(comparison))]
+    decided = _headed([change for change in ranked if not change.is_time])
+    return [*doubts, *(decided or _nothing(comparison)), *_headed([c for c in ranked if c.is_time])]
+
+
+def _headed(ranked: Sequence[Change]) -> list[str]:
+    found = {word: [change for change in ranked if _word(change) == word] for word in _HEADS}
+    return [f"{_HEADS[word]}: {_named(changes)}" for word, changes in found.items() if changes]
 
 
 def _word(change: Change) -> str:
+    """The verdict in one word; a time is never suspect, because most of its cases move in every run."""
+    if change.gone:
+        return "lost"
+    if change.is_time:
+        return _OF_TIMES.get(change.verdict, change.verdict)
     return "suspect" if change.suspect else change.verdict
 
 
@@ -122,6 +158,8 @@ def _named(changes: Sequence[Change]) -> str:
 
 
 def _moved(change: Change) -> str:
+    if change.gone:
+        return f"{_name(change)} ({times(change.lost, 'sample')})"
     means = (number(mean, change.metric, change.facts) for mean in (change.base_mean, change.run_mean))
     return f"{_name(change)} ({' → '.join(means)})"
 
@@ -131,10 +169,12 @@ def _nothing(comparison: Comparison) -> list[str]:
     whole = overall_changes(comparison)
     if not whole:
         return [] if comparison.refusals else ["nothing counts in both runs"]
-    moved = [change.metric for change in whole if change.verdict != "same" and not change.is_time]
-    if not moved:
-        return [f"nothing moved in the {times(comparison.n_common, 'sample')} compared"]
-    return [f"nothing proven: {times(len(moved), 'metric')} moved no more than chance may"]
+    moved = [change for change in whole if change.verdict != "same"]
+    other = [change for change in moved if not change.is_time]
+    if other:
+        return [f"nothing proven: {times(len(other), 'metric')} moved no more than chance may"]
+    what = "nothing but times" if moved else "nothing"
+    return [f"{what} moved in the {times(comparison.n_common, 'sample')} compared"]
 
 
 def yardstick(comparison: Comparison) -> str:
@@ -151,8 +191,7 @@ def yardstick(comparison: Comparison) -> str:
 
 
 def _rank(change: Change) -> tuple[int, float, float]:
-    rank = 1 if change.suspect else _RANK[change.verdict]
-    return rank, 1.0 if change.p is None else change.p, -change.drop
+    return _RANK[_word(change)], 1.0 if change.p is None else change.p, -change.drop
 
 
 def flips_by_metric(comparison: Comparison) -> dict[str, Sequence[Flip]]:

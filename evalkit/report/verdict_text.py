@@ -5,6 +5,7 @@ All text from outside is literal and its unseen characters are spelled out; 80 c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator, Sequence
 
 from rich.console import Group, RenderableType
@@ -14,6 +15,7 @@ from rich.text import Text
 
 from evalkit.report.change import Change
 from evalkit.report.compare import Comparison, Flip
+from evalkit.report.prose import Prose
 from evalkit.report.text import one_line
 from evalkit.report.verdict import Check, Verdict
 from evalkit.report.verdict_rows import (
@@ -27,11 +29,13 @@ from evalkit.report.verdict_rows import (
     unpaired,
     yardstick,
 )
-from evalkit.report.wording import NOTHING, by_hand, times
+from evalkit.report.wording import NOTHING, by_hand, drawn_together, times
 
 __all__ = ["brief_view", "comparison_view", "details_view", "headline_view", "verdict_view"]
 
 SHOWN, FEW, NAMED, ANSWER = 10, 5, 3, 200
+_HEAD = re.compile("[:,]")
+_BUSY = "a busier machine moves every time of a run: believe one that comes again in a second run"
 _COLOURS = {
     "PASS": "green",
     "REGRESSION": "red",
@@ -39,6 +43,7 @@ _COLOURS = {
     "refused": "yellow",
     "cannot decide": "yellow",
     "suspect": "yellow",
+    "lost": "yellow",
     "worse": "red",
     "better": "green",
     "undecided": "",
@@ -70,20 +75,23 @@ def details_view(verdict: Verdict) -> RenderableType:
         *_checks("did not pass", verdict.failing),
         *_checks("passed, and worth a look", verdict.flagged),
         *(_compared(verdict.comparison, told=told, rows=FEW) if verdict.comparison else ()),
+        *(_times(verdict.comparison, told=told) if verdict.comparison else ()),
         *(_line(f"! {note}", "yellow") for note in verdict.notes),
     )
 
 
 def comparison_view(comparison: Comparison, *, flips: int = SHOWN) -> RenderableType:
-    """The comparison: its headlines, changes overall and by slice, cases that differ, so many flips a metric."""
+    """The comparison: its headlines, changes overall and by slice, cases that differ, so many flips a metric, and times."""
     base, run = comparison.base_id or "unnamed", comparison.run_id or "unnamed"
     return Group(
-        *(_line(text, f"bold {_COLOURS.get(text.partition(':')[0], '')}") for text in headlines(comparison)),
+        *(_line(text, f"bold {_COLOURS.get(_HEAD.split(text)[0], '')}") for text in headlines(comparison)),
         _line(f"{base} → {run}: {times(comparison.n_common, 'sample')} in common", "dim"),
         *([_line(f"! {by_hand(comparison.overridden)}", "yellow")] if comparison.overridden else ()),
+        *([_line(drawn_together(comparison.cluster), "dim")] if comparison.cluster else ()),
         *_compared(comparison),
         *_keys(comparison),
         *_flips(comparison, flips),
+        *_times(comparison),
     )
 
 
@@ -102,20 +110,34 @@ def _checks(title: str, checks: Sequence[Check]) -> Iterator[RenderableType]:
 def _compared(
     comparison: Comparison, *, told: Container[tuple[str, str]] = (), rows: int = SHOWN
 ) -> Iterator[RenderableType]:
-    """What changed; slices whose check is `told` already are left out, and so many of the others shown."""
+    """What changed but times; slices whose check is `told` already are left out, and so many of the others shown."""
     whole = overall_changes(comparison)
-    slices = [change for change in moved_slices(comparison) if _place(change) not in told]
+    slices = [c for c in moved_slices(comparison) if not c.is_time and _place(c) not in told]
+    moved = [change for change in whole if not change.is_time and change.verdict != "same"]
     still = [change.metric for change in whole if change.verdict == "same"]
-    restless = [change.metric for change in whole if noise(change)]
-    moved = [change for change in whole if change.metric not in {*still, *restless}]
+    short = [f"{change.metric} ({times(change.lost, 'sample')})" for change in whole if change.lost]
     yield from _changes("overall", comparison, moved, rows=None)
     if still:
         yield _line(f"no case moved in {_some(still)}", "dim")
-    if restless:
-        yield _line(f"moved no more than chance may: {_some(restless)}", "dim")
+    if short:
+        yield _line(f"lost by the run: {_some(short)}", "yellow")
     yield from _changes("slices that moved", comparison, slices, rows=rows)
     if whole:
         yield _line(yardstick(comparison), "dim")
+
+
+def _times(comparison: Comparison, *, told: Container[tuple[str, str]] = ()) -> Iterator[RenderableType]:
+    """The times that changed, after all else: each run has its own, as its machine was busy."""
+    whole = [change for change in overall_changes(comparison) if change.is_time and change.verdict != "same"]
+    slices = [c for c in moved_slices(comparison) if c.is_time and _place(c) not in told]
+    restless = [change.metric for change in whole if noise(change)]
+    proven = [change for change in whole if not noise(change)]
+    yield from _changes("times overall", comparison, proven, rows=None)
+    if restless:
+        yield _line(f"moved no more than chance may: {_some(restless)}", "dim")
+    yield from _changes("times by slice", comparison, slices, rows=FEW)
+    if not all(change.gone for change in (*proven, *slices)):
+        yield _line(_BUSY, "dim")
 
 
 def _changes(
@@ -138,7 +160,9 @@ def _place(change: Change) -> tuple[str, str]:
 
 
 def _numbers(row: ChangeRow, comparison: Comparison) -> str:
-    """The numbers of a change, its units told once."""
+    """The numbers of a change, its units told once; of what the run lost, how much that was."""
+    if row.verdict == "lost":
+        return row.moved
     interval = f" ({row.interval.removesuffix(' points')})" if row.interval != NOTHING else ""
     adjusted = (
         f", {'Holm' if comparison.family_wise else 'q'} {row.adjusted}" if row.adjusted != NOTHING else ""
@@ -196,5 +220,5 @@ def _rest(items: Sequence[object], shown: int) -> Iterator[RenderableType]:
 
 
 def _line(text: str, style: str = "") -> Text:
-    """The text as it is, on one line of its own; a first `\\n` sets it apart."""
-    return Text(("\n" if text.startswith("\n") else "") + one_line(text), style)
+    """The text as it is, on lines of its own; a first `\\n` sets it apart."""
+    return Prose(("\n" if text.startswith("\n") else "") + one_line(text), style)

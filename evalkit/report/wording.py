@@ -7,7 +7,16 @@ from decimal import Decimal
 
 from evalkit.report.snapshot import MetricFacts
 
-__all__ = ["by_hand", "difference", "number", "percentage", "probability", "span_of", "times"]
+__all__ = [
+    "by_hand",
+    "difference",
+    "drawn_together",
+    "number",
+    "percentage",
+    "probability",
+    "span_of",
+    "times",
+]
 
 NOTHING = "–"
 _TINY = 0.0001
@@ -70,6 +79,11 @@ def by_hand(overridden: Mapping[str, int]) -> str:
     """How many scores people set, by metric: `set by hand, not measured: 2 scores of intent_top1`."""
     told = ", ".join(f"{times(n, 'score')} of {metric}" for metric, n in overridden.items())
     return f"set by hand, not measured: {told}"
+
+
+def drawn_together(field: str) -> str:
+    """What intervals and tests draw at random where not each case for itself."""
+    return f"cases that share {field} are drawn and tested together"
 
 
 def times(n: int, noun: str) -> str:

@@ -12,9 +12,9 @@ from typing import Any
 from pydantic import JsonValue
 
 from evalkit.contracts import Case, Turn, Verdict
-from evalkit.errors import UsageError
+from evalkit.errors import UsageError, shown
 from evalkit.finding.regexes import compiled, searchable
-from evalkit.reading.decoding import Refusal, json_value, shown
+from evalkit.reading.decoding import Refusal, json_value
 from evalkit.rules.scope import ReplyScope, over_replies
 
 __all__ = ["json_schema"]

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from evalkit import runs, writing
 from evalkit.contracts import EvalRecord, Manifest
-from evalkit.errors import BadData, Fault, NoInput, UsageError
+from evalkit.errors import BadData, Fault, NoInput, UsageError, shown
 from evalkit.reading import lines, parse
 from evalkit.reading.sources import kind_of
 from evalkit.runner.plan import Sample
@@ -178,7 +178,7 @@ def _compare(before: Manifest, now: Manifest) -> None:
     }
     pairs |= _configured(before, now)
     wrong = [
-        f"{name}: found {found!r}, wanted {wanted!r}"
+        f"{name}: found {shown(found)}, wanted {shown(wanted)}"
         for name, (found, wanted) in pairs.items()
         if found != wanted
     ]

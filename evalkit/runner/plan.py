@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from evalkit import __version__
 from evalkit.contracts import Case, Manifest
 from evalkit.contracts.record import sample_key
-from evalkit.errors import NoInput, UsageError
+from evalkit.errors import NoInput, UsageError, shown
 from evalkit.reading import encode
 
 __all__ = ["Plan", "Sample", "check_descriptors", "planned", "promised"]
@@ -73,7 +73,7 @@ class Plan:
         }
         for name, (bad, wanted) in wrong.items():
             if bad:
-                raise UsageError(f"{name}: found {getattr(self, name)!r}, wanted {wanted}.")
+                raise UsageError(f"{name}: found {shown(getattr(self, name))}, wanted {wanted}.")
 
 
 class Sample(NamedTuple):

@@ -117,6 +117,15 @@ def test_all_lines_that_do_not_hold_are_named(held: Held) -> None:
     assert found.summary[0] == SummaryRow("cases", "all", 1)
 
 
+def test_each_line_is_counted_once(held: Held, tmp_path: Path) -> None:
+    """Lines = ok + rejected + blank + torn, as of a run; a line that is bad in two ways is one line."""
+    found = held(case(1), b'{"sample_id":', b"", case(2, tags="vip", rule_logic="none"))
+    assert found.lines is not None
+    assert found.lines == (4, 1, 2, 1, 0)
+    (tmp_path / "set.json").write_text(json.dumps({"cases": [case(1)]}), encoding="utf-8")
+    assert check(tmp_path / "set.json").lines is None
+
+
 def test_a_repeated_id_names_both_lines(held: Held) -> None:
     lines = [case(n) for n in range(1, 901)]
     lines[899] = case(3, query="另一个问题")
@@ -252,7 +261,7 @@ def test_without_taxonomy_and_catalogue_labels_and_documents_are_free(held: Held
 def test_steps_come_after_steps_that_are_there(held: Held) -> None:
     steps = [{"name": "核实订单"}, {"name": "提交", "after": ["核实订单", "核实手机"]}]
     assert told(held(case(1), case(2, required_steps=steps))) == [
-        "2: required_steps[1].after: found '核实手机', wanted one of the steps ['提交', '核实订单']"
+        '2: required_steps[1].after: found \'核实手机\', wanted one of the steps ["提交", "核实订单"]'
     ]
 
 

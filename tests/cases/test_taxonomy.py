@@ -52,7 +52,7 @@ def test_entries_that_do_not_hold_are_named_by_their_place(file: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ('{"intents":[]}', "{'intents': []}"),
+        ('{"intents":[]}', '{"intents": []}'),
         ("{bad", "Expecting property name"),
         ('[{"a":1,"a":2}]', "the key 'a' twice"),
     ],

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from evalkit.cli.asking import _crew
-from evalkit.cli.options import settled
+from evalkit.cli.settings import settled
 from evalkit.errors import UsageError
 from evalkit.registry import Spec, bind
 from evalkit.runner import Apart, Plan

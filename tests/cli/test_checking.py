@@ -49,6 +49,15 @@ def eval_set(tmp_path: Path) -> Path:
     return path
 
 
+def test_the_law_of_lines_is_printed(eval_set: Path) -> None:
+    with eval_set.open("ab") as file:
+        file.write(b"\n{bad\n")
+    told = CliRunner().invoke(commands, ["check", str(eval_set)]).stdout
+    assert "set.jsonl: 8 lines = 5 ok + 2 rejected + 1 blank + 0 torn\n" in told
+    counts = json.loads(CliRunner().invoke(commands, ["check", str(eval_set), "--json"]).stdout)["lines"]
+    assert counts == {"lines": 8, "ok": 5, "rejected": 2, "blank": 1, "torn": 0}
+
+
 def test_every_bad_rule_is_a_fault_of_its_line(eval_set: Path) -> None:
     done = CliRunner().invoke(commands, ["check", str(eval_set), "--json"])
     assert done.exit_code == 65

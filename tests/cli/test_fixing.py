@@ -29,7 +29,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def write(number: int, given: list[str]) -> None:
+def write(number: int, given: list[str], **settings: str) -> None:
     Path("runs").mkdir(exist_ok=True)
     lines = [
         EvalRecord(
@@ -39,6 +39,7 @@ def write(number: int, given: list[str]) -> None:
             intent_l2=gold,
             intent_pred=label,
             total_ms=900.0,
+            difficulty=["easy", "hard"][row % 2],
         ).model_dump_json()
         for row, (gold, label) in enumerate(zip(GOLD, given, strict=True))
     ]
@@ -53,6 +54,7 @@ def write(number: int, given: list[str]) -> None:
         evalkit_version="0.1.0",
         started_at=datetime(2026, 8, 1, tzinfo=UTC) + timedelta(days=number),
         planned=10,
+        settings=settings,
     )
     runs.save(manifest, files.manifest)
 
@@ -108,6 +110,41 @@ def test_hostile_texts_are_spelled_out_and_lines_fit(arguments: tuple[str, ...])
 
 
 @pytest.mark.usefixtures("place")
+@pytest.mark.parametrize(
+    "arguments",
+    [("fix", "run-1"), ("worst", "run-1"), ("diff", "run-0", "run-1"), ("score", "run-1")],
+    ids=lambda each: each[0],
+)
+def test_what_is_drawn_together_is_told(arguments: tuple[str, ...]) -> None:
+    told = "cases that share difficulty are drawn and tested together"
+    assert told in call(*arguments, "--cluster", "difficulty").stdout
+    assert told not in call(*arguments).stdout
+
+
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fix", "run-1"),
+        ("worst", "run-1"),
+        ("show", "run-1", "q1"),
+        ("plan", "run-1"),
+        ("history", "--by", "intent_l2"),
+        ("diff", "run-0", "run-1"),
+        ("gate", "run-1", "--baseline", "run-0", "--regression", "intent_top1"),
+        ("score", "run-1"),
+        ("report", "run-1"),
+        ("verify", "run-1"),
+    ],
+    ids=lambda each: each[0],
+)
+def test_no_line_ends_in_spaces_where_output_is_piped(arguments: tuple[str, ...]) -> None:
+    lines = call(*arguments).stdout.splitlines()
+    assert len(lines) > 2
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
+@pytest.mark.usefixtures("place")
 @pytest.mark.parametrize(("metric", "error"), [("nonsense", UnknownName), ("total_ms", UsageError)])
 def test_fix_refuses_a_metric_that_it_cannot_rank_by(metric: str, error: type[Exception]) -> None:
     assert isinstance(call("fix", "run-1", "--metric", metric).exception, error)
@@ -134,6 +171,21 @@ def test_plan_knows_the_taxonomy_beside_the_eval_set() -> None:
 
 
 @pytest.mark.usefixtures("place")
+def test_plan_of_a_run_knows_the_taxonomy_beside_its_eval_set() -> None:
+    Path("taxonomy.json").write_text('[{"intent_l1": "X", "intent_l2": "B"}]', encoding="utf-8")
+    assert {row["intent_l2"] for row in told("plan", "run-1")["rows"]} == {"S2", "S3", "B"}
+
+
+@pytest.mark.usefixtures("place")
+def test_plan_says_why_a_run_needs_other_numbers_than_its_eval_set() -> None:
+    Path("set.jsonl").write_text('{"sample_id": "1", "query": "问", "intent_l2": "A"}\n', encoding="utf-8")
+    of_run, of_set = (" ".join(call("plan", source).stdout.split()) for source in ("run-1", "set.jsonl"))
+    assert "by what the run answered; the plan of an eval set alone takes each intent as right half" in of_run
+    assert "without answers each intent is taken as right half the time" in of_set
+    assert [told("plan", source)["measured"] for source in ("run-1", "set.jsonl")] == [True, False]
+
+
+@pytest.mark.usefixtures("place")
 def test_history_draws_a_line_and_tells_what_moved() -> None:
     result = call("history", "--by", "intent_l2")
     assert "2 runs, 2026-08-01 00:00 to 2026-08-02 00:00" in result.stdout
@@ -146,6 +198,23 @@ def test_history_draws_a_line_and_tells_what_moved() -> None:
         0.0625,
         None,
     )
+
+
+@pytest.mark.usefixtures("place")
+def test_history_shows_slices_that_were_asked_for_though_none_moved() -> None:
+    write(1, GOLD)
+    shown = call("history", "--metric", "intent_top1", "--by", "intent_l2", "--limit", "1").stdout
+    assert "  S2 " in shown
+    assert "and 1 more slice" in shown
+    write(1, GIVEN)  # S3 fell, S2 did not
+    assert "  S3 " in call("history", "--metric", "intent_top1", "--by", "intent_l2", "--limit", "1").stdout
+
+
+@pytest.mark.usefixtures("place")
+def test_history_is_of_runs_that_asked() -> None:
+    before = told("history")
+    write(2, GIVEN, replay_of="run-1")
+    assert told("history") == before
 
 
 @pytest.mark.usefixtures("place")

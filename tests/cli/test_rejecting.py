@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click import NoSuchOption
 from click.testing import CliRunner, Result
 
 from evalkit.cli import commands
@@ -70,6 +71,40 @@ def test_no_more_lines_are_rejected_than_allowed(place: Path, limit: str, fits: 
     assert (done.exit_code == 0) == fits
     assert isinstance(done.exception, BadData) != fits
     assert (place / "reports").exists() == fits
+    told = f"Nothing was rejected: found 4 bad lines, wanted at most the {limit} of --reject-limit."
+    assert str(done.exception).endswith(told) != fits
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("worst", "run.jsonl"), ("show", "run.jsonl", "1"), ("fix", "run.jsonl"), ("plan", "run.jsonl")],
+    ids=lambda words: words[0],
+)
+def test_commands_that_show_a_run_can_leave_bad_lines_out_and_say_so(
+    place: Path, arguments: tuple[str, ...]
+) -> None:
+    assert isinstance(evalkit(*arguments).exception, BadData)
+    done = evalkit(*arguments, "--on-bad-line=reject")
+    assert done.exit_code == 0, done.exception
+    told = "! run: bad lines were left out: 9 lines = 2 ok + 4 rejected + 2 blank + 1 torn"
+    assert done.stderr.splitlines() == [told]
+    assert not (place / "reports").exists()
+    assert isinstance(evalkit(*arguments, "--on-bad-line=reject", "--reject-limit=3").exception, BadData)
+
+
+def test_either_side_of_a_comparison_can_leave_bad_lines_out(place: Path) -> None:
+    (place / "other.jsonl").write_bytes((place / "run.jsonl").read_bytes() + b"\n")
+    arguments = ("diff", "other.jsonl", "run.jsonl", "--changed-set")
+    assert isinstance(evalkit(*arguments).exception, BadData)
+    done = evalkit(*arguments, "--on-bad-line=reject")
+    assert done.exit_code == 0, done.exception
+    assert [line.split(":")[0] for line in done.stderr.splitlines()] == ["! other", "! run"]
+
+
+@pytest.mark.parametrize("command", ["gate", "judge", "certify"])
+def test_what_decides_or_pays_takes_whole_runs_only(command: str) -> None:
+    done = evalkit(command, "run.jsonl", "--on-bad-line=reject")
+    assert isinstance(done.exception, NoSuchOption)
 
 
 def test_a_limit_without_rejecting_means_nothing() -> None:
@@ -92,7 +127,9 @@ def test_what_was_not_read_is_not_rejected(place: Path) -> None:
     """A file cut off, or a line without end: nobody knows how much is lost."""
     raw = gzip.compress((place / "run.jsonl").read_bytes())
     (place / "run.jsonl").write_bytes(raw[:-4])
-    assert isinstance(evalkit("score", "run.jsonl", "--on-bad-line=reject").exception, BadData)
+    done = evalkit("score", "run.jsonl", "--on-bad-line=reject")
+    assert isinstance(done.exception, BadData)
+    assert str(done.exception).endswith("the file could not be read to its end.")
     (place / "run.jsonl").write_bytes(GOOD % 1 + b"\n" + b"x" * (2**24 + 1))
     assert isinstance(evalkit("score", "run.jsonl", "--on-bad-line=reject").exception, BadData)
     assert not (place / "reports").exists()

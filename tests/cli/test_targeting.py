@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -89,8 +90,26 @@ def test_as_text_it_is_for_people(service: str) -> None:
     assert tried.exit_code == 0, tried.output
     assert "turn 2" in tried.output
     assert "answer_timings.first_text_ms" in tried.output
-    assert "text '可以'" in tried.output
+    assert 'text "可以"' in tried.output
     assert KEY not in tried.output
+
+
+@pytest.mark.usefixtures("service")
+def test_what_is_listed_can_be_written_into_a_command_or_a_table() -> None:
+    """JSON, which `--set` takes and TOML for plain values: nothing as Python has it."""
+    text = run("targets").output
+    assert re.search(r"^    evidence +true$", text, re.MULTILINE)
+    assert re.search(r'^    include +\["file_search_call.results"\]$', text, re.MULTILINE)
+    assert re.search(r'^    engine +"auto"$', text, re.MULTILINE)
+    assert not re.search(r"\b(?:True|False|None)\b", text)
+
+
+def test_an_observation_is_shown_without_python() -> None:
+    tried = run("target", "test", "demo", "--query", "耳机能退吗")
+    assert tried.exit_code == 0, tried.output
+    assert re.search(r"^answer_timings.reused_connection +(?:true|false)$", tried.output, re.MULTILINE)
+    assert re.search(r"^dialog +\{\"sent_message\": \"耳机能退吗\"", tried.output, re.MULTILINE)
+    assert not re.search(r"\b(?:True|False|None)\b|\{'|\['", tried.output)
 
 
 def test_a_failed_channel_ends_with_3(service: str) -> None:

@@ -96,6 +96,7 @@ def test_latest_is_the_complete_run_before_of_the_same_set_and_target(tmp_path: 
     on_file(tmp_path, "other-set", hours=-4, eval_set_sha256="cd" * 32)
     on_file(tmp_path, "other-target", hours=-3, target="old shop")
     on_file(tmp_path, "interrupted", hours=-2, state="interrupted")
+    on_file(tmp_path, "replay", hours=-1, settings={"replay_of": "old"})
     on_file(tmp_path, "later", hours=1)
     run = on_file(tmp_path, "this")
     assert previous(run, tmp_path) == wanted

@@ -176,12 +176,12 @@ def test_a_slice_that_had_little_and_lost_it_is_suspect(make_run: MakeRun) -> No
     assert comparison.of("intent_top1", "intent_l2", "S3").suspect
 
 
-def test_a_slice_of_which_nothing_is_left_is_suspect(make_run: MakeRun) -> None:
+def test_a_slice_of_which_nothing_is_left_is_gone_and_not_suspect(make_run: MakeRun) -> None:
     texts = {"intent_l2": ["S3"] * 2 + ["S4"] * 8}
     comparison = compare(make_run([1] * 10, texts=texts), make_run([None] * 2 + [1] * 8, texts=texts))
     change = comparison.of("intent_top1", "intent_l2", "S3")
     assert (change.n_common, change.lost, change.delta, change.p) == (0, 2, None, None)
-    assert (change.verdict, change.suspect) == ("undecided", True)
+    assert (change.verdict, change.suspect, change.gone) == ("undecided", False, True)
 
 
 def test_flips_show_both_predictions_and_both_answers(make_run: MakeRun) -> None:

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from evalkit.contracts import EvalRecord
+from evalkit.contracts import EvalRecord, Manifest
 from evalkit.metrics import intent
 from evalkit.records import Records
 from evalkit.report.digest import Digest, Run, digest
@@ -24,7 +24,7 @@ from evalkit.report.verdict import Verdict
 
 
 class Reader(HTMLParser):
-    """The cells of each table row by section, the headings' cards, and the raw text."""
+    """The cells of each table row by section, the headings' cards, the raw text, and what each table stands in."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -33,6 +33,8 @@ class Reader(HTMLParser):
         self.stack: list[str] = []
         self.text: list[str] = []
         self.cell: list[str] | None = None
+        self.around: list[str] = []
+        self.last = ""
         self.feed(text)
         self.close()
 
@@ -43,8 +45,11 @@ class Reader(HTMLParser):
             self.rows.setdefault(self.section, []).append([])
         elif tag in {"td", "th"}:
             self.cell = []
+        elif tag == "table":
+            self.around.append(self.last)
         if tag not in {"meta", "rect"}:
             self.stack.append(tag)
+        self.last = dict(attrs).get("class") or ""
 
     def handle_endtag(self, tag: str) -> None:
         if tag != "rect":
@@ -75,6 +80,25 @@ def fallen(make_run: Callable[..., Snapshot]) -> Verdict:
 
 def test_every_element_is_closed(make_digest, rich_run: list[EvalRecord]) -> None:
     assert read(make_digest(rich_run, by=("difficulty",))).stack == []
+
+
+def test_tables_scroll_in_their_box_and_the_page_does_not(
+    make_digest, rich_run: list[EvalRecord], fallen: Verdict
+) -> None:
+    """On a narrow screen: each table stands in a box that scrolls, and any other text may break anywhere."""
+    found = read(make_digest(rich_run, by=("difficulty",)), fallen)
+    assert len(found.around) > 8
+    assert {name.split(" ")[0] for name in found.around} == {"scroll"}
+    assert re.search(r"body \{[^}]*overflow-wrap: break-word", "".join(found.text))
+
+
+def test_settings_stand_as_a_command_has_them(make_digest, manifest: Manifest) -> None:
+    told = {"evidence": True, "include": ["a"], "engine": "auto", "off": False}
+    run = make_digest(
+        [EvalRecord(sample_id="1")], manifest=manifest.model_copy(update={"target_config": told})
+    )
+    facts = " ".join("".join(read(run).text).split())
+    assert 'evidencetrue include["a"] engineauto' in facts
 
 
 def test_all_metrics_are_those_of_the_table(make_digest, rich_run: list[EvalRecord]) -> None:

@@ -122,7 +122,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(tmp_path: Path, text: str, 
     [
         pytest.param("min_coverage = 1.5", "gate.min_coverage: found 1.5, wanted a share", id="share"),
         pytest.param("min_coverage = nan", "found nan", id="not a number"),
-        pytest.param("min_coverage = true", "found True", id="flag"),
+        pytest.param("min_coverage = true", "found true", id="flag"),
         pytest.param("min_n = 0", "gate.min_n: found 0, wanted a whole number", id="none"),
         pytest.param("min_n = 2.5", "found 2.5", id="part"),
         pytest.param("alpha = 0", "gate.alpha: found 0, wanted a level", id="level"),

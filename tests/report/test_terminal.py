@@ -84,7 +84,9 @@ def test_the_summary_says_it_all(make_digest, rich_run: list[EvalRecord]) -> Non
     assert f"{len(digest.failures.failed)} of {len(rich_run)} samples" in text
     assert f"intent {digest.failures.by_gate['intent']}" in text
     assert "reports/01RUN/report.html" in text
-    assert "in reports/01RUN/: summary.json" in text
+    assert "beside it: summary.json" in text
+    alone = "\n".join(printed(summary_view(digest, files={"a.csv": Path("reports/01RUN/a.csv")})))
+    assert "in reports/01RUN/: a.csv" in alone
     assert len(text.splitlines()) <= 47
 
 

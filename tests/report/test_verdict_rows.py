@@ -29,6 +29,11 @@ def printed(view: object) -> str:
     return sink.getvalue()
 
 
+def squeezed(text: str) -> str:
+    """The text without spaces at the ends of its lines."""
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
 @pytest.mark.parametrize(
     ("now", "told"),
     [
@@ -46,7 +51,34 @@ def test_the_headline_says_what_was_found(make_run: MakeRun, now: list[float], t
 
 def test_few_cases_that_mostly_fell_are_suspect_in_the_headline(make_run: MakeRun) -> None:
     comparison = compare(make_run({"a": [1] * 5}), make_run({"a": [0] * 5}))
-    assert headlines(comparison) == ["suspect: a (100% → 0%)"]
+    assert headlines(comparison) == ["suspect, most cases fell but too few to prove it: a (100% → 0%)"]
+
+
+def test_where_nothing_is_left_to_compare_nothing_is_suspect(make_run: MakeRun) -> None:
+    texts = {"intent_l2": ["S1"] * 4 + ["S2"] * 10}
+    base, run = (make_run({"a": [score] * 4 + [1] * 10}, texts=texts) for score in (1, None))
+    comparison = compare(base, run, dimensions=("intent_l2",))
+    shown = printed(comparison_view(comparison))
+    assert headlines(comparison) == ["lost, the run has nothing to compare: a S1 (4 samples)"]
+    assert "lost a S1\n  all 4 samples lost\n" in squeezed(shown)
+    assert "lost by the run: a (4 samples)" in shown
+    assert "suspect" not in shown
+
+
+def test_times_come_after_all_else_and_are_slower_or_faster(make_run: MakeRun, make_facts: MakeFacts) -> None:
+    facts = {"total_ms": make_facts("total_ms", is_rate=False, is_pct=False, lower_is_better=True)}
+    before, after = ([float(start + i) for i in range(20)] for start in (100, 900))
+    metrics = {**facts, "a": make_facts("a")}
+    base = make_run({"total_ms": before, "a": [1] * 20}, metrics=metrics)
+    run = make_run({"total_ms": after, "a": [0] * 10 + [1] * 10}, metrics=metrics)
+    found = compare(base, run)
+    assert [line.split(" ")[0] for line in headlines(found)] == ["worse:", "slower:"]
+    shown = printed(comparison_view(found))
+    assert shown.index("worse a") < shown.index("10 right → wrong") < shown.index("slower total_ms")
+    same = make_run({"total_ms": after, "a": [1] * 20}, metrics=metrics)
+    only = headlines(compare(base, same))
+    assert only[0] == "nothing but times moved in the 20 samples compared"
+    assert [change.metric for change in overall_changes(found)] == ["a", "total_ms"]
 
 
 def test_what_counts_in_neither_run_is_left_out(make_run: MakeRun) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from evalkit.contracts import Case
 from evalkit.engines.rules.binding import Models, Rule, check_weights, rules_of, tried
 from evalkit.errors import UnknownName, UsageError
 from evalkit.fitting import fitted
+from evalkit.parameters import needed, parameters_of
 from evalkit.registry import Spec, bind, lookup
 
 __all__ = ["RuleFault", "rule_faults"]
@@ -81,9 +81,8 @@ def _told(field: str, kind: str, error: UsageError) -> RuleFault:
 
 def _parameters(kind: str) -> str:
     """What a case may give the rule; what it must is marked."""
-    parameters = inspect.signature(lookup("rule", kind)).parameters.values()
     return ", ".join(
-        f"{one.name} (required)" if one.default is one.empty else one.name
-        for one in parameters
-        if one.kind is one.KEYWORD_ONLY and one.name not in Models._fields
+        f"{name} (required)" if needed(parameter) else name
+        for name, parameter in parameters_of(lookup("rule", kind)).items()
+        if name not in Models._fields
     )

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from evalkit.contracts import EvalRecord
-from evalkit.errors import UsageError
+from evalkit.errors import UsageError, shown
 from evalkit.records import Records, RecordsLike
 
 __all__ = ["ChunkRule", "chunk_doc_ids", "duplicate_ids", "lifted"]
@@ -51,7 +51,7 @@ def chunk_doc_ids(chunk_ids: Sequence[str], *, rule: ChunkRule) -> tuple[str, ..
         pattern = re.compile(rule)
     except re.error as error:
         raise UsageError(
-            f"doc_id_from_chunk: found {rule!r} ({error}), wanted a regular expression or a mapping."
+            f"doc_id_from_chunk: found {shown(rule)} ({error}), wanted a regular expression or a mapping."
         ) from None
     return tuple(dict.fromkeys(_document(pattern, chunk) for chunk in chunk_ids))
 

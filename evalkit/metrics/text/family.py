@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.contracts import MetricResult
-from evalkit.errors import UnknownName, UsageError
+from evalkit.errors import UnknownName, UsageError, shown
 from evalkit.metrics.text.measures import Pairs, bleu_zh, chrf, edit_similarity, rouge_l
 from evalkit.metrics.text.tokens import CHAR, MIXED
 from evalkit.records import Records, RecordsLike
@@ -75,7 +75,7 @@ def _require(measures: Sequence[str]) -> None:
         if measure not in MEASURES:
             raise UnknownName("text measure", str(measure), MEASURES)
     if len(set(measures)) < len(measures):
-        raise UsageError(f"text: found measures = {list(measures)}, wanted each name once.")
+        raise UsageError(f"text: found measures = {shown(list(measures))}, wanted each name once.")
 
 
 def _scored(

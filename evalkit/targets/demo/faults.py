@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from evalkit.errors import UnknownName, UsageError
+from evalkit.errors import UnknownName, UsageError, shown
 
 __all__ = ["Faults"]
 
@@ -62,7 +62,7 @@ class Faults:
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise UsageError(
-                    f"fault {name}: found {getattr(self, name)!r}, wanted {' or '.join(choices)}."
+                    f"fault {name}: found {shown(getattr(self, name))}, wanted {' or '.join(choices)}."
                 )
 
     @classmethod
@@ -94,8 +94,11 @@ class Faults:
         return int.from_bytes(digest[:8], "big") < share * 2**64
 
 
+_KINDS = {int: "a whole number", float: "a number", str: "text"}
+
+
 def _value(name: str, value: Any, kind: type) -> Any:
     try:
         return kind(value)
     except ValueError:
-        raise UsageError(f"fault {name}: found {value!r}, wanted {kind.__name__}.") from None
+        raise UsageError(f"fault {name}: found {shown(value)}, wanted {_KINDS[kind]}.") from None

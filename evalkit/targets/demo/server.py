@@ -202,6 +202,7 @@ async def _unknown(_request: Request, _error: Exception) -> Response:
     return failure("系统执行出错")
 
 
-async def _failed(_request: Request, _error: Exception) -> Response:
-    _log.error("a request failed", exc_info=_error)
+async def _failed(_request: Request, error: Exception) -> Response:
+    if not isinstance(error, Broken):  # a stream that is cut was asked for
+        _log.error("a request failed", exc_info=error)
     return failure("系统执行出错")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evalkit.errors import UsageError
+from evalkit.errors import UsageError, shown
 from evalkit.targets.demo.faults import Faults
 from evalkit.targets.demo.knowledge import DATA
 
@@ -27,7 +27,7 @@ class Pacing:
         for name, least in (("chunk_chars", 1), ("chunk_ms", 0), ("think_ms", 0)):
             value = getattr(self, name)
             if not least <= value < math.inf:
-                raise UsageError(f"pace {name}: found {value!r}, wanted {least} or more.")
+                raise UsageError(f"pace {name}: found {shown(value)}, wanted {least} or more.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

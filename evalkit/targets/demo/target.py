@@ -60,7 +60,7 @@ async def demo(  # noqa: PLR0913 - the parameters of a target are its configurat
     over_retrieve: float = 0.0,
     hallucinate_tool: float = 0.0,
 ) -> AsyncIterator[Ask]:
-    """The demo shop, started on a free port, as `Ask`; it is stopped at the end, come what may.
+    """The embedded demo shop, started on a free port and stopped at the end, come what may.
 
     The first five are those of the `ragent` target; the next three set the pace of the answers
     (`settings.Pacing`), the others are known-bad behaviour (`faults.Faults`). EvalkitError when the server does

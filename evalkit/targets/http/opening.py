@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, get_args
 
-from evalkit.errors import UsageError
+from evalkit.errors import UsageError, shown
 from evalkit.kinds import Ask
 from evalkit.net.keys import checked_reference, mask_of, resolved
 from evalkit.net.limits import check_address, check_limits
@@ -127,7 +127,7 @@ def _values(
 
 def _options(name: str, settings: Mapping[str, Any]) -> Options:
     if settings["doc_ids"] not in get_args(DocIds):
-        raise UsageError(f"target {name}: doc_ids: found {settings['doc_ids']!r}, wanted name or id.")
+        raise UsageError(f"target {name}: doc_ids: found {shown(settings['doc_ids'])}, wanted name or id.")
     if not isinstance(settings["extra_body"], dict):
         raise UsageError(f"target {name}: extra_body: found no object, wanted one as JSON.")
     return Options(**{each: settings[each] for each in Options.__dataclass_fields__})

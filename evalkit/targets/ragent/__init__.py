@@ -18,7 +18,7 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Literal, get_args
 
-from evalkit.errors import UsageError
+from evalkit.errors import UsageError, shown
 from evalkit.kinds import Ask
 from evalkit.net.capture import playing
 from evalkit.net.keys import STAND_IN_KEY
@@ -51,7 +51,7 @@ async def ragent(  # noqa: PLR0913 - the parameters of a target are its configur
     evidence: bool = True,
     use_env_proxy: bool = False,
 ) -> AsyncIterator[Ask]:
-    """Ragent, logged in, as `Ask`: case to observation.
+    """A Ragent service, logged in to with RAGENT_USERNAME and RAGENT_PASSWORD.
 
     Address and login are taken from RAGENT_BASE_URL (else http://localhost:9090/api/ragent), RAGENT_USERNAME
     and RAGENT_PASSWORD where they are not given. Deadlines are seconds by wall clock for each exchange.
@@ -61,7 +61,9 @@ async def ragent(  # noqa: PLR0913 - the parameters of a target are its configur
     Raises UsageError without a login, or where the login is refused or the service cannot be reached.
     """
     if engine not in get_args(Engine):
-        raise UsageError(f"ragent: found engine {engine!r}, wanted one of {', '.join(get_args(Engine))}.")
+        raise UsageError(
+            f"ragent: found engine {shown(engine)}, wanted one of {', '.join(get_args(Engine))}."
+        )
     address = _settled({"base_url": base_url})["base_url"]
     limits = {
         "concurrency": concurrency,
