@@ -17,7 +17,7 @@ from evalkit.reading.columnar import Row, columns_of, is_table, rows
 from evalkit.reading.decoding import MAX_LINE_BYTES, Refusal, decode, json_value, shown
 from evalkit.reading.sources import opened
 
-__all__ = ["Reading", "Reject", "document", "fit", "parse", "read", "take_line"]
+__all__ = ["Reading", "Reject", "document", "fit", "parse", "read", "take_line", "take_row"]
 
 _ModelT = TypeVar("_ModelT", bound=BaseModel)
 _MAX_NAME = 80
@@ -155,7 +155,7 @@ def read(
         if is_table(path):
             reading.columns = columns_of(path)
             for row in rows(path):
-                _take_row(reading, path, row, model, rejecting=rejecting)
+                take_row(reading, path, row, model, rejecting=rejecting)
         else:
             for line in lines(path, max_bytes=max_line_bytes):
                 take_line(reading, path, line, model, torn_tail=torn_tail, rejecting=rejecting)
@@ -189,10 +189,11 @@ def take_line(
         reading.numbers.append(line.number)
 
 
-def _take_row(
-    reading: Reading[_ModelT], path: Path, row: Row, model: type[_ModelT], *, rejecting: bool
+def take_row(
+    reading: Reading[_ModelT], name: str | Path, row: Row, model: type[_ModelT], *, rejecting: bool
 ) -> None:
-    item = row.faults or fit(row.cells, model, path=str(path), line=row.number)
+    """Put one more row of the table to what was read of it: an item, or bad."""
+    item = row.faults or fit(row.cells, model, path=str(name), line=row.number)
     if isinstance(item, list):
         reading.blame(item)
         if rejecting:

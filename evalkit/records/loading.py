@@ -14,21 +14,27 @@ import numpy as np
 from evalkit.contracts import EvalRecord, asked
 from evalkit.errors import BadData, Fault
 from evalkit.reading import Intake, fit
-from evalkit.reading.sources import is_text
+from evalkit.reading.sources import is_stream, kind_of
 from evalkit.records.columnar import Columns
-from evalkit.records.held import HeldFile
-from evalkit.records.lazy import FileRows
+from evalkit.records.lazy import SourceRows
 from evalkit.records.sealed import apart
 from evalkit.records.sealing import columns_of
+from evalkit.records.sources import source_at
 from evalkit.records.superseding import newest
 
-__all__ = ["Source", "from_file", "from_frame"]
+__all__ = ["NOT_IN_ARROW", "Loaded", "from_file", "from_frame"]
 
 ROWS_UP_TO = 8 << 20
-"""Files of fewer bytes are read as rows: what a form takes to learn would be more than it saves."""
+"""Files of fewer bytes of text are read as rows: what a form takes to learn would be more than it saves."""
+
+NOT_IN_ARROW = (UnicodeEncodeError, OverflowError)
+"""What is raised for half a surrogate pair, and for an integer of more than 64 bits."""
+
+_DENSE = 8
+"""How much larger than a compressed file, or a table, lines are; about."""
 
 
-class Source(NamedTuple):
+class Loaded(NamedTuple):
     """What records are made of: the rows, their columns where there are some, and what was left out."""
 
     rows: Sequence[EvalRecord]
@@ -39,7 +45,7 @@ class Source(NamedTuple):
 
 def from_file(
     path: str | PathLike[str], *, intake: Intake | None = None, rows_up_to: int = ROWS_UP_TO
-) -> Source:
+) -> Loaded:
     """The records of a run's file, ours or one written by others with only the fields it has.
 
     The file is JSONL, also out of gzip or zstd, or Parquet or Arrow, of which every column counts as mentioned.
@@ -49,20 +55,26 @@ def from_file(
     Raises NoInput, or BadData naming every bad line, unless the `intake` rejects them; it then has the counts.
     """
     place, taken = Path(path), intake or Intake()
-    if is_text(place) and place.stat().st_size > rows_up_to:
-        with contextlib.suppress(UnicodeEncodeError):  # half a surrogate pair, which Arrow cannot hold
+    if not is_stream(place) and _size(place) > rows_up_to:
+        with contextlib.suppress(*NOT_IN_ARROW):
             return _by_columns(place, taken)
     reading = taken.read(place, EvalRecord, torn_tail=True)
     rows = [asked(record, record.model_fields_set | reading.columns) for record in reading.items]
     kept = newest([row.key for row in rows], [row.answer_status == "ok" for row in rows])
-    return Source([rows[row] for row in kept.values()], None, len(rows) - len(kept), reading.torn)
+    return Loaded([rows[row] for row in kept.values()], None, len(rows) - len(kept), reading.torn)
 
 
-def _by_columns(path: Path, intake: Intake) -> Source:
-    file = HeldFile(path)
-    found = columns_of(file, intake)
+def _size(path: Path) -> int:
+    """The bytes of the file, or about as many as it would have as lines."""
+    kind = kind_of(path)
+    return path.stat().st_size * (1 if kind == "lines" else _DENSE)
+
+
+def _by_columns(path: Path, intake: Intake) -> Loaded:
+    source = source_at(path)
+    found = columns_of(source, intake)
     columns, places = apart(found.table())
-    return Source(FileRows(file, places), columns, found.superseded, found.counts.torn)
+    return Loaded(SourceRows(source, places), columns, found.superseded, found.counts.torn)
 
 
 def from_frame(frame: Any) -> list[EvalRecord]:

@@ -10,23 +10,22 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from evalkit.contracts import EvalRecord, asked
-from evalkit.errors import BadData
 from evalkit.reading import Block, Line, Reading, blocks
 from evalkit.reading.blocks import BOM
 from evalkit.reading.files import take_line
+from evalkit.records.batch import Batch, Places, gathered, taken
 from evalkit.records.cells import column_of, constant
 from evalkit.records.fields import COLUMNS, of_rows
 from evalkit.records.folding import Folded, folded
 from evalkit.records.forms import Forms, Known
-from evalkit.records.places import Places
 
-__all__ = ["Batch", "batches"]
+__all__ = ["line_batches"]
 
 LEARN_AFTER = 1 << 20
 """Bytes that the models read before they teach the forms: learning takes about as long as reading them."""
@@ -39,13 +38,6 @@ _NEWLINE = ord("\n")
 _SPACE = ord(" ")
 
 
-class Batch(NamedTuple):
-    """Some lines of a file: the records among them as columns, and where they stand."""
-
-    columns: pa.Table
-    places: Places
-
-
 @dataclass(slots=True)
 class _Seen:
     """What the lines of one block turned out to be: of a known form, or records that the models made."""
@@ -55,7 +47,7 @@ class _Seen:
     signs: str = ""
 
 
-def batches(
+def line_batches(
     path: Path,
     reading: Reading[EvalRecord],
     *,
@@ -66,15 +58,11 @@ def batches(
 
     What is no record is put into `reading`, as by `reading.read`: faults, blank
     lines, a torn end, and with `rejecting` the bad lines; its items stay empty. After `learn_after` bytes that
-    no form matched, forms are learned; then after twice as many, and so on. Raises NoInput where the file
-    cannot be read.
+    no form matched, forms are learned; then after twice as many, and so on. Raises as `blocks`.
     """
     reader = _Reader(path, reading, rejecting=rejecting, learn_after=learn_after)
-    try:
-        for block in blocks(path, size=_BLOCK_BYTES):
-            yield reader.batch(block)
-    except BadData as end:
-        reading.end(end.faults)
+    for block in blocks(path, size=_BLOCK_BYTES):
+        yield reader.batch(block)
 
 
 class _Reader:
@@ -140,9 +128,7 @@ class _Reader:
     def _parsed(self, line: Line, seen: _Seen) -> None:
         """The line by the models."""
         take_line(self._reading, self._path, line, EvalRecord, torn_tail=True, rejecting=self._rejecting)
-        self._reading.numbers.clear()
-        while self._reading.items:
-            item = self._reading.items.pop()
+        for item in taken(self._reading):
             record = asked(item, item.model_fields_set)
             seen.records.append((line, record))
             self._lesson.append((line.raw, record))
@@ -152,25 +138,23 @@ class _Reader:
             self._read, self._due = 0, 2 * self._due
 
     def _batch(self, seen: _Seen) -> Batch:
-        lines, tables = (
-            [line for line, _ in seen.records],
-            [of_rows([row for _, row in seen.records])],
-        )
-        for form, taken in seen.by_form.items():
-            lines += [line for line, _ in taken]
-            tables.append(self._table(form, [row for _, row in taken], seen.signs))
+        parts = [self._part(of_rows([row for _, row in seen.records]), [line for line, _ in seen.records])]
+        for form, found in seen.by_form.items():
+            table = self._table(form, [row for _, row in found], seen.signs)
+            parts.append(self._part(table, [line for line, _ in found]))
+        return gathered(parts)
+
+    def _part(self, columns: pa.Table, lines: Sequence[Line]) -> Batch:
+        """These lines as columns, and where they stand."""
         numbers, offsets, sizes = (
-            np.array(column, dtype=np.int64).reshape(-1)
+            np.array(column, dtype=np.int64)
             for column in (
                 [line.number for line in lines],
                 [line.offset or self._text_starts for line in lines],
                 [len(line.raw) for line in lines],
             )
         )
-        order = np.argsort(numbers)
-        table = pa.concat_tables([table for table in tables if len(table)] or tables[:1]).take(order)
-        places = Places(numbers[order], offsets[order], sizes[order])
-        return Batch(table, places)
+        return Batch(columns, Places(numbers, offsets, sizes))
 
     def _table(self, form: Known, rows: Sequence[Sequence[str]], signs: str) -> pa.Table:
         cells = dict(zip(form.columns, zip(*rows, strict=True), strict=False))
