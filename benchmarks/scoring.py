@@ -27,8 +27,8 @@ from evalkit import EvalRecord
 from evalkit.engines.local import local
 from evalkit.reading import Reading, encode
 from evalkit.records import load
-from evalkit.records.batches import batches
 from evalkit.records.sealed import columns_path
+from evalkit.records.sources import Lines
 from evalkit.registry import Spec
 
 REPEATS = 3
@@ -126,7 +126,7 @@ def legs(path: Path, lines: list[bytes]) -> dict[str, Callable[[], Any]]:
         "read bytes, count lines": lambda: path.read_bytes().count(b"\n"),
         "orjson.loads of every line": lambda: [orjson.loads(line) for line in lines],
         "json.loads of every line": lambda: [json.loads(line) for line in lines],
-        "evalkit: lines to checked columns": lambda: list(batches(path, Reading[EvalRecord]())),
+        "evalkit: lines to checked columns": lambda: list(Lines(path).batches(Reading[EvalRecord]())),
         "evalkit: lines to slices, columns kept": lambda: to_slices(path, kept=False),
         "evalkit: kept columns to slices": lambda: to_slices(path, kept=True),
         "evalkit: metrics alone, columns coded": lambda: (columns, local(table, metrics=METRICS)),

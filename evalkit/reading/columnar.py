@@ -19,7 +19,7 @@ from evalkit.reading.sources import kind_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Part", "Row", "cells", "columns_of", "is_table", "parts", "parts_of", "rows", "rows_of"]
+__all__ = ["Part", "Row", "cells", "columns_of", "is_table", "parts", "parts_of", "rows_of"]
 
 _ROWS = 4096
 _TABLES = {"Parquet", "Arrow", "Arrow stream"}
@@ -51,17 +51,11 @@ def columns_of(path: Path) -> frozenset[str]:
         return frozenset(schema.names)
 
 
-def rows(path: Path) -> Iterator[Row]:
-    """The rows of a Parquet or Arrow file, batch by batch: a map is an object, a struct one without its nulls.
+def parts(path: Path) -> Iterator[Part]:
+    """The rows of a Parquet or Arrow file in parts of at most some thousand, each validated.
 
     Raises BadData where the file is damaged, cut, or has two columns of one name: the rows before were given.
     """
-    for part in parts(path):
-        yield from rows_of(path, part)
-
-
-def parts(path: Path) -> Iterator[Part]:
-    """The same rows in parts of at most some thousand, each validated; raises as `rows`."""
     number = 1
     with _opened(path) as (_, batches):
         while (batch := _next(path, batches, number)) is not None:
@@ -70,8 +64,8 @@ def parts(path: Path) -> Iterator[Part]:
             number += batch.num_rows
 
 
-def parts_of(name: str, table: pa.Table) -> Iterator[Part]:
-    """The rows of a table in memory in the parts that it is made of; raises as `rows`, in the table's `name`."""
+def parts_of(name: str | Path, table: pa.Table) -> Iterator[Part]:
+    """The rows of a table in memory in the parts that it is made of; raises as `parts`, in the table's `name`."""
     _refuse_twice(name, table.schema)
     number, batches = 1, iter(table.to_batches())
     while (batch := _next(name, batches, number)) is not None:
@@ -80,7 +74,10 @@ def parts_of(name: str, table: pa.Table) -> Iterator[Part]:
 
 
 def rows_of(name: str | Path, part: Part, places: Sequence[int] | None = None) -> Iterator[Row]:
-    """The rows of a part, all or those at some `places` from 0; raises as `rows`."""
+    """The rows of a part, all or those at some `places` from 0: a map is an object, a struct one without its nulls.
+
+    Raises BadData where a cell cannot be had, in the name of the table.
+    """
     chosen = range(part.batch.num_rows) if places is None else places
     with _mending(name, part.number):
         found = cells(part.batch) if places is None else _cells_at(part.batch, places)
@@ -96,9 +93,10 @@ def rows_of(name: str | Path, part: Part, places: Sequence[int] | None = None) -
 
 def cells(part: pa.RecordBatch | pa.Table) -> list[dict[str, Any]]:
     """What each row says, by column, as JSON would have it."""
+    arrays: Sequence[Any] = part.columns
     columns = {
         field.name: [_plain(cell, field.type) for cell in column.to_pylist()]
-        for field, column in zip(part.schema, part.columns, strict=True)
+        for field, column in zip(part.schema, arrays, strict=True)
     }
     return [
         {name: given for name, column in columns.items() if (given := column[place]) is not None}
@@ -199,7 +197,7 @@ def _mending(name: str | Path, number: int) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         found = f"damaged data ({shown(str(error).partition(chr(10))[0])})"
         raise BadData(
             [Fault(str(name), number, "file", found, "a whole file; what comes after is unread")]

@@ -75,7 +75,8 @@ def there(cells: Cells) -> Marks:
 
 def lengths(lists: Cells) -> NDArray[np.int64]:
     """The number of items of each cell, null as 0."""
-    return np.asarray(pc.fill_null(pc.list_value_length(lists), 0)).astype(np.int64)
+    sizes: Cells = pc.list_value_length(lists)
+    return np.asarray(sizes.fill_null(0)).astype(np.int64)
 
 
 def _members(kinds: Iterable[Any], columns: Iterable[Cells], n: int) -> tuple[list[Cells | None], Marks]:
@@ -156,14 +157,17 @@ def _is_float(cells: Cells) -> bool:
 
 
 def _finite(numbers: Cells) -> Marks:
-    return np.isfinite(pc.fill_null(numbers, 0.0))
+    found: Marks = np.isfinite(np.asarray(numbers.fill_null(0.0)))
+    return found
 
 
 def _within(numbers: Cells, limits: Mapping[str, Any]) -> Marks:
     """Where all limits are kept."""
-    values = np.asarray(pc.fill_null(numbers, 0)) if limits else np.empty(len(numbers))
-    kept = [_LIMITS[name](values, limit) for name, limit in limits.items() if name in _LIMITS]
-    return np.logical_and.reduce([np.full(len(values), len(kept) == len(limits)), *kept])
+    found = np.full(len(numbers), set(limits) <= set(_LIMITS))
+    values = np.asarray(numbers.fill_null(0)) if limits else None
+    for name in set(limits) & set(_LIMITS):
+        found &= _LIMITS[name](values, limits[name])
+    return found
 
 
 def _anything(cells: Cells) -> _Checked | None:
@@ -198,7 +202,8 @@ def _lists(of: Sequence[Any], cells: Cells) -> _Checked | None:
     ends = np.concatenate(([0], np.cumsum(lengths(cells))))
     bad = np.concatenate(([0], np.cumsum(~taken)))[ends]
     starts: Cells = pa.array(ends, pa.int32())
-    lists = pa.ListArray.from_arrays(starts, checked.cells, mask=pc.is_null(cells))
+    missing: Cells = pc.is_null(cells)
+    lists = pa.ListArray.from_arrays(starts, checked.cells, mask=missing)
     return _Checked(lists, bad[1:] == bad[:-1])
 
 

@@ -1,28 +1,31 @@
-"""Where records come from: files of lines and tables, and data frames."""
+"""Where records come from: files of lines and tables, and tables in memory."""
 
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from evalkit.contracts import EvalRecord, asked
-from evalkit.errors import BadData, Fault
-from evalkit.reading import Intake, fit
+from evalkit.errors import BadData
+from evalkit.reading import Intake, Reading
+from evalkit.reading.columnar import parts_of
+from evalkit.reading.files import take_rows
 from evalkit.reading.sources import is_stream, kind_of
+from evalkit.records.batch import Places
 from evalkit.records.columnar import Columns
 from evalkit.records.lazy import SourceRows
 from evalkit.records.sealed import apart
 from evalkit.records.sealing import columns_of
-from evalkit.records.sources import source_at
+from evalkit.records.sources import Source, Table, source_at
 from evalkit.records.superseding import newest
 
-__all__ = ["NOT_IN_ARROW", "Loaded", "from_file", "from_frame"]
+__all__ = ["NOT_IN_ARROW", "Loaded", "from_file", "from_table", "in_memory"]
 
 ROWS_UP_TO = 8 << 20
 """Files of fewer bytes of text are read as rows: what a form takes to learn would be more than it saves."""
@@ -77,26 +80,27 @@ def _by_columns(path: Path, intake: Intake) -> Loaded:
     return Loaded(SourceRows(source, places), columns, found.superseded, found.counts.torn)
 
 
-def from_frame(frame: Any) -> list[EvalRecord]:
-    """The rows of a data frame, without the cells that hold nothing; BadData naming each that does not hold."""
-    rows: list[EvalRecord] = []
-    faults: list[Fault] = []
-    for number, cells in enumerate(frame.to_dict(orient="records"), start=1):
-        # Parquet gives lists back as arrays.
-        lists = {name: cell.tolist() for name, cell in cells.items() if isinstance(cell, np.ndarray)}
-        given = {name: cell for name, cell in cells.items() if not _is_nothing(cell)} | lists
-        item = fit(given, EvalRecord, path="data frame", line=number)
-        if isinstance(item, list):
-            faults.extend(item)
-        else:
-            rows.append(asked(item, set(cells)))
-    if faults:
-        raise BadData(faults)
-    return rows
+def from_table(table: pa.Table) -> Loaded:
+    """The records of an Arrow table in memory, of which every column counts as mentioned and a null as not given.
+
+    BadData naming each row that does not hold.
+    """
+    source, reading = Table(table, "table"), Reading[EvalRecord]()
+    try:
+        columns = [batch.columns for batch in source.batches(reading)]
+        found = in_memory(source, columns)
+    except NOT_IN_ARROW:
+        reading = Reading()
+        take_rows(reading, source.name, parts_of(source.name, table), EvalRecord, rejecting=False)
+        rows = [asked(row, row.model_fields_set | set(table.schema.names)) for row in reading.items]
+        found = Loaded(rows, None, 0, 0)
+    if reading.faults:
+        raise BadData(reading.faults)
+    return found
 
 
-def _is_nothing(cell: object) -> bool:
-    """Whether a cell is null: None, NaN, NaT or pandas' NA."""
-    if isinstance(cell, float):
-        return math.isnan(cell)
-    return cell is None or type(cell).__name__ in {"NAType", "NaTType"}
+def in_memory(source: Source, columns: Sequence[pa.Table]) -> Loaded:
+    """The records of a source each of whose rows is one: as rows, and as these columns, piece by piece."""
+    n = sum(map(len, columns))
+    rows = SourceRows(source, Places.of(np.arange(1, n + 1)))
+    return Loaded(rows, Columns(pa.concat_tables(columns)) if n else None, 0, 0)

@@ -8,9 +8,10 @@ import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
+from io import IOBase
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import pyarrow as pa
 
@@ -135,7 +136,7 @@ class TableFile(FileSource):
     def _unpack(self, out: IO[bytes]) -> None:
         read = parts(self.file.path)
         first = next(read)  # there is one: somebody asks for a row
-        with pa.ipc.new_stream(pa.PythonFile(out, mode="w"), first.batch.schema) as writer:
+        with pa.ipc.new_stream(pa.PythonFile(cast("IOBase", out), mode="w"), first.batch.schema) as writer:
             for part in chain([first], read):
                 writer.write_batch(part.batch)
 

@@ -15,6 +15,7 @@ from evalkit.reading import Reading
 from evalkit.reading.columnar import Part, rows_of
 from evalkit.reading.files import take_row
 from evalkit.records.batch import Batch, Places, gathered, taken
+from evalkit.records.cells import constant
 from evalkit.records.checked import Cells, Marks, filling, lengths, there
 from evalkit.records.fields import COLUMNS, PARTS, SIZED, of_rows, size_column, value_of
 
@@ -61,10 +62,7 @@ def vouched(batch: pa.RecordBatch) -> tuple[pa.Table, Marks]:
         found["intent_pred"] = _first_predictions(found.get("intent_pred"), found["intent_pred_all"])
     empty = asked(EvalRecord(sample_id="-"), set(names))
     told = dict(_columns(found, empty))
-    columns = [
-        told[name] if name in told else pa.repeat(pa.scalar(value_of(empty, name), kind), n)
-        for name, kind in COLUMNS.items()
-    ]
+    columns = [told[name] if name in told else constant(name, empty, n) for name in COLUMNS]
     return pa.table(columns, names=[*COLUMNS]), sure
 
 
@@ -100,12 +98,19 @@ def _sizes(cells: Cells, field: str, empty: EvalRecord) -> Cells:
 def _first_predictions(first: Cells | None, several: Cells) -> Cells:
     """As the model fills it in: the first of several that is not empty, where `first` is."""
     texts = several.flatten().cast(pa.string())
-    places = np.flatnonzero(np.asarray(pc.fill_null(pc.binary_length(texts), 0)))
+    places = np.flatnonzero(_sizes_of(texts))
     rows, firsts = np.unique(np.asarray(pc.list_parent_indices(several))[places], return_index=True)
     which = np.full(len(several), -1)
     which[rows] = places[firsts]
-    found: Any = texts.take(pa.array(which, mask=which < 0))
-    if first is None:
-        return found
-    given: Any = pc.greater(pc.fill_null(pc.binary_length(first), 0), 0)
-    return pc.if_else(given, first, pc.coalesce(found, first))
+    found = texts.take(pa.array(which, mask=which < 0))
+    return (
+        found
+        if first is None
+        else pc.if_else(pa.array(_sizes_of(first) > 0), first, pc.coalesce(found, first))
+    )
+
+
+def _sizes_of(texts: Cells) -> Any:
+    """The bytes of each text, null as 0."""
+    sizes: Cells = pc.binary_length(texts)
+    return np.asarray(sizes.fill_null(0))
