@@ -59,7 +59,7 @@ def _in_arrow(frame: Any) -> pa.Table | None:
 def _column(cells: Any) -> Any:
     """A column of the frame in Arrow; None where its cells are neither of one plain type, nor texts, nor lists."""
     if cells.dtype != object:
-        return pa.array(cells, from_pandas=True)
+        return pa.array(cells.copy(), from_pandas=True)  # numbers would stay those of the frame
     given = [None if _is_nothing(cell) else cell for cell in cells]
     kinds = {type(cell) for cell in given} - {type(None)}
     return pa.array(given) if kinds <= {str} or kinds <= {bool} or kinds <= _LISTS else None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from evalkit.reading.files import take_rows
 from evalkit.records import Records
 from evalkit.records.fields import COLUMNS, GIVEN, SIZED, of_rows
 from evalkit.records.sources import Table
+from evalkit.records.tables import vouched
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=4) | st.sampled_from(
     ["S1", "", "a\\b", "ok", "error", "all", "skipped", "退货", "\U0001f600", "x" * 256, "退" * 257]
@@ -188,7 +190,10 @@ def examples(function: Any) -> Any:
         {"filled_slots": [{"a": [{"b": 1.5}]}, {"a": []}, {"a": [{"b": None}]}]},
         {"answer_attempts": [[{"status": "ok"}, {"status": "ok"}], [{"status": None}], []]},
         {"intent_pred": ["", None, 7 * "x"], "intent_pred_all": [[None, "", "a"], [], ["b"]]},
+        {"intent_pred": ["", "", None], "intent_pred_all": [[], [""], [None]]},
         {"intent_pred_all": [["", "a"], None, [""]]},
+        {"query": [1, None, 2], "tags": [["x"], [], ["y"]]},
+        {"tags": [[1], [], None], "retrieved_doc_ids": [[1], [], [2, 3]]},
         {"ttft_ms": pa.array([2**53 + 1, 1, 0])},
         {"usage": [{"prompt_tokens": 1}, {"prompt_tokens": -1}, {"prompt_tokens": None}]},
     ):
@@ -248,3 +253,62 @@ def same_groups(one: Records, other: Records, name: str) -> bool:
         second.rows.tolist(),
         second.codes.tolist(),
     )
+
+
+def in_columns(table: pa.Table) -> bool:
+    """Whether no row of the table needs the models."""
+    return all(vouched(batch)[1].all() for batch in table.to_batches())
+
+
+def test_what_tables_commonly_hold_needs_no_second_look() -> None:
+    """The types that Arrow and pandas give texts, lists, ids, numbers, flags and structs."""
+    table = pa.table(
+        {
+            "sample_id": pa.array([1, 2], pa.int32()),
+            "intent_l2": pa.array(["S1", None]).dictionary_encode(),
+            "intent_pred_all": pa.array([["S1", None], None], pa.large_list(pa.large_string())),
+            "retrieved_doc_ids": [[1, 2], []],
+            "answer_status": ["ok", None],
+            "requires_rag": [True, None],
+            "ttft_ms": pa.array([1, 2], pa.uint8()),
+            "total_ms": pa.array([1.5, None], pa.float32()),
+            "asked_at": pa.array([1, None], pa.timestamp("ns", "UTC")),
+            "tool_calls": [[{"name": "find", "arguments": {"x": 1, "y": [{"z": "a"}]}}], []],
+            "answer_attempts": [[{"status": "ok", "error": None}] * 2, []],
+            "usage": [{"prompt_tokens": 1, "more": "x"}, None],
+            "channel": ["app", "web"],
+        }
+    )
+    assert in_columns(table)
+    assert Records.of(table).column("intent_pred") == ["S1", None]
+
+
+def test_only_the_rows_that_need_it_go_through_the_models() -> None:
+    table = pa.table({"sample_id": ["a", "b", "c"], "expectation": pa.array([None, "answers", None])})
+    (batch,) = table.to_batches()
+    assert vouched(batch)[1].tolist() == [True, False, True]
+    assert Records.of(table)[1].expectation.behavior == "answers"  # type: ignore[union-attr]
+
+
+def test_types_of_which_arrow_cannot_take_some_are_read_all_the_same() -> None:
+    table = pa.table({"sample_id": ["a", "b"], "query": pa.array(["x", None], pa.string_view())})
+    assert Records.of(table).column("query") == ["x", ""]
+
+
+def test_an_integer_that_no_column_holds_is_kept_in_its_row() -> None:
+    table = pa.table({"sample_id": ["a"], "repeat": pa.array([2**63], pa.uint64())})
+    (row,) = Records.of(table)
+    assert (row.repeat, row.answer_status) == (2**63, "skipped")
+    pq_table = pa.table({"sample_id": ["a", ""], "repeat": pa.array([2**63, 0], pa.uint64())})
+    with pytest.raises(BadData, match="table:2: sample_id"):
+        Records.of(pq_table)
+
+
+def test_a_table_whose_texts_are_damaged_is_refused() -> None:
+    bad = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.array([0, 1], pa.int32()).buffers()[1], pa.py_buffer(b"\xff")]
+    )
+    with pytest.raises(BadData, match=r"table:1: file: found damaged data"):
+        Records.of(pa.table({"sample_id": bad}))
+    with pytest.raises(BadData, match="'sample_id' twice"):
+        Records.of(pa.table([pa.array(["a"])] * 2, names=["sample_id"] * 2))
