@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Part", "Row", "cells", "columns_of", "is_table", "parts", "parts_of", "rows_of"]
 
 _ROWS = 4096
+_BUFFER = 1 << 18
 _TABLES = {"Parquet", "Arrow", "Arrow stream"}
 
 
@@ -178,7 +179,8 @@ def _source(path: Path) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     with file:
         with _mending(path, 1):
             if kind == "Parquet":
-                table = pq.ParquetFile(file)
+                # As it is read by default, all that is compressed is in memory before the first row is.
+                table = pq.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
                 schema, batches = table.schema_arrow, table.iter_batches(batch_size=_ROWS)
             elif kind == "Arrow":
                 found = pa.ipc.open_file(file)

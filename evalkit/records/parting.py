@@ -51,10 +51,10 @@ class OnFile:
         """The records at these rows, in this order."""
         return self._records(self.columns.taken(rows))
 
-    def lines(self, start: int, stop: int) -> tuple[int, int]:
-        """The numbers of the first and the last line among those of some records, from 1."""
+    def where(self, start: int, stop: int) -> str:
+        """The file, and between which of its lines some records stand: `run.jsonl, lines 1 to 4096`."""
         numbers = self.columns.rows(start, stop, ["@numbers"])["@numbers"].to_numpy()
-        return int(numbers.min()), int(numbers.max())
+        return f"{self.path}, {self._source.holds} {numbers.min()} to {numbers.max()}"
 
     def pairs(self, first: str, second: str) -> set[tuple[str, str]]:
         """The different texts that two columns of texts have in one record, where both are given."""

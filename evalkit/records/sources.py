@@ -27,6 +27,9 @@ from evalkit.records.tables import table_batches
 
 __all__ = ["FileSource", "Lines", "Source", "Table", "TableFile", "source_at"]
 
+_LET_GO = 4_096
+"""One of so many rows that is asked for lets go of the memory of those before."""
+
 _AT_ONCE = 64
 """Rows of a table that are taken out together: who asks for one asks for the next."""
 
@@ -64,7 +67,9 @@ class Source(ABC):
 
 
 class FileSource(Source):
-    """Records on file, which stays open and the same for as long as somebody holds this."""
+    """Records on file, which stays open and the same for as long as somebody holds this; it `holds` lines, or rows."""
+
+    holds = "lines"
 
     def __init__(self, path: Path) -> None:
         """The records of the file at `path`; NoInput where it cannot be opened."""
@@ -124,14 +129,19 @@ class Table(Source):
 class TableFile(FileSource):
     """Rows of a Parquet or Arrow file."""
 
+    holds = "rows"
+
     def record(self, number: int, offset: int, size: int) -> EvalRecord:
         """The record of that row; all are put aside, as they can be found again, when the first is asked for."""
-        return self._rows.record(number, offset, size)
+        data, rows = self._rows
+        if number % _LET_GO == 0:
+            data.madvise(mmap.MADV_DONTNEED)  # what was looked at would stay in memory
+        return rows.record(number, offset, size)
 
     @cached_property
-    def _rows(self) -> Table:
+    def _rows(self) -> tuple[mmap.mmap, Table]:
         data = mmap.mmap(self.file.aside(self._unpack), 0, access=mmap.ACCESS_READ)
-        return Table(pa.ipc.open_stream(pa.py_buffer(data)).read_all(), self.file.path)
+        return data, Table(pa.ipc.open_stream(pa.py_buffer(data)).read_all(), self.file.path)
 
     def _unpack(self, out: IO[bytes]) -> None:
         read = parts(self.file.path)
