@@ -30,8 +30,8 @@ from evalkit.contracts import Attempt, Timings, Turn
 from evalkit.engines.local import local
 from evalkit.reading import Reading, encode
 from evalkit.records import load
-from evalkit.records.batches import batches
 from evalkit.records.sealed import columns_path
+from evalkit.records.sources import Lines
 from evalkit.registry import Spec
 
 REPEATS = 3
@@ -220,7 +220,9 @@ def legs(path: Path, lines: list[bytes]) -> dict[str, Callable[[], Any]]:
         "orjson.loads, all kept": lambda: [orjson.loads(line) for line in lines],
         "json.loads, each dropped": lambda: deque((json.loads(line) for line in lines), maxlen=0),
         "models alone, each dropped": lambda: deque(map(EvalRecord.model_validate_json, lines), maxlen=0),
-        "evalkit: lines to checked columns": lambda: list(batches(path, Reading[EvalRecord]())),
+        "evalkit: lines to checked columns": lambda: deque(
+            Lines(path).batches(Reading[EvalRecord]()), maxlen=0
+        ),
         "evalkit: lines to slices, columns kept": lambda: to_slices(path, kept=False),
         "evalkit: kept columns to slices": lambda: to_slices(path, kept=True),
         "evalkit: metrics alone, columns coded": lambda: (columns, local(table, metrics=METRICS)),

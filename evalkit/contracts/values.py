@@ -10,7 +10,17 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 from pydantic.fields import FieldInfo
 
-__all__ = ["DocId", "Frozen", "IdText", "Milliseconds", "NullAsEmpty", "NullAsNoKeys", "SampleId", "ToolCall"]
+__all__ = [
+    "Digits",
+    "DocId",
+    "Frozen",
+    "IdText",
+    "Milliseconds",
+    "NullAsEmpty",
+    "NullAsNoKeys",
+    "SampleId",
+    "ToolCall",
+]
 
 
 def _digits(value: object) -> object:
@@ -28,10 +38,11 @@ def _no_keys_if_null(value: object) -> object:
     return {} if value is None else value
 
 
+Digits = BeforeValidator(_digits)
 Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-IdText = Annotated[str, BeforeValidator(_digits)]
-SampleId = Annotated[str, Field(min_length=1, max_length=256), BeforeValidator(_digits)]
-DocId = Annotated[str, Field(min_length=1), BeforeValidator(_digits)]
+IdText = Annotated[str, Digits]
+SampleId = Annotated[str, Field(min_length=1, max_length=256), Digits]
+DocId = Annotated[str, Field(min_length=1), Digits]
 NullAsEmpty = BeforeValidator(_empty_if_null)
 NullAsNoKeys = BeforeValidator(_no_keys_if_null)
 

@@ -153,9 +153,8 @@ def _cut(result: MetricResult, records: Records, rows: Rows) -> MetricResult:
 
 
 def measuring(path: Path, *, intake: Intake, rows: int) -> tuple[Measuring, list[Part]] | None:
-    """How to measure the run at `path`, and its parts of `rows` records each; None where it is not plain lines.
-
-    Raises as `records.load`.
+    """How to measure the run at `path`, and its parts of `rows` records each; None where it cannot be cut
+    (`records.on_file`). Raises as `records.load`.
     """
     run = on_file(path, intake)
     if run is None:
@@ -177,8 +176,7 @@ def _parts(run: OnFile, rows: int) -> Iterator[Part]:
     for number, start in enumerate(range(0, len(run), rows)):
         stop = min(start + rows, len(run))
         kin = None if cases is None else _kin(cases, start, stop)
-        first, last = run.lines(start, stop)
-        yield Part(number, start, stop, kin, f"{run.path}, lines {first} to {last}")
+        yield Part(number, start, stop, kin, run.where(start, stop))
 
 
 def _kin(cases: NDArray[np.int32], start: int, stop: int) -> Rows | None:

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files row by row: what a line of JSON would have said, without what JSON could not say.
+"""Parquet and Arrow row by row: what a line of JSON would have said, without what JSON could not say.
 
 A table has every column in every row, so that null in it is what absence is in a line: nothing was given.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,10 +18,18 @@ from evalkit.reading.sources import kind_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Row", "columns_of", "is_table", "rows"]
+__all__ = ["Part", "Row", "cells", "columns_of", "is_table", "parts", "parts_of", "rows_of"]
 
 _ROWS = 4096
+_BUFFER = 1 << 18
 _TABLES = {"Parquet", "Arrow", "Arrow stream"}
+
+
+class Part(NamedTuple):
+    """Some rows of a table, one after the other: the number of the first, from 1, and their columns."""
+
+    number: int
+    batch: pa.RecordBatch
 
 
 class Row(NamedTuple):
@@ -43,42 +51,75 @@ def columns_of(path: Path) -> frozenset[str]:
         return frozenset(schema.names)
 
 
-def rows(path: Path) -> Iterator[Row]:
-    """The rows of a Parquet or Arrow file, batch by batch: a map is an object, a struct one without its nulls.
+def parts(path: Path) -> Iterator[Part]:
+    """The rows of a Parquet or Arrow file in parts of at most some thousand, each validated.
 
     Raises BadData where the file is damaged, cut, or has two columns of one name: the rows before were given.
     """
-    number = 0
+    number = 1
     with _opened(path) as (_, batches):
         while (batch := _next(path, batches, number)) is not None:
-            for cells in _cells(path, batch, number):
-                number += 1
-                faults = [
-                    Fault(str(path), number, name, found, "a finite number or null")
-                    for name, cell in cells.items()
-                    if (found := _not_finite(cell))
-                ]
-                yield Row(number, cells, faults)
+            for start in range(0, batch.num_rows, _ROWS):
+                yield Part(number + start, batch.slice(start, _ROWS))
+            number += batch.num_rows
 
 
-def _next(path: Path, batches: Iterator[pa.RecordBatch], number: int) -> pa.RecordBatch | None:
-    with _mending(path, number + 1):
+def parts_of(name: str | Path, table: pa.Table) -> Iterator[Part]:
+    """The rows of a table in memory in the parts that it is made of; raises as `parts`, in the table's `name`."""
+    _refuse_twice(name, table.schema)
+    number, batches = 1, iter(table.to_batches())
+    while (batch := _next(name, batches, number)) is not None:
+        yield Part(number, batch)
+        number += batch.num_rows
+
+
+def rows_of(name: str | Path, part: Part, places: Sequence[int] | None = None) -> Iterator[Row]:
+    """The rows of a part, all or those at some `places` from 0: a map is an object, a struct one without its nulls.
+
+    Raises BadData where a cell cannot be had, in the name of the table.
+    """
+    chosen = range(part.batch.num_rows) if places is None else places
+    with _mending(name, part.number):
+        found = cells(part.batch) if places is None else _cells_at(part.batch, places)
+    for place, given in zip(chosen, found, strict=True):
+        number = part.number + place
+        faults = [
+            Fault(str(name), number, column, odd, "a finite number or null")
+            for column, cell in given.items()
+            if (odd := _not_finite(cell))
+        ]
+        yield Row(number, given, faults)
+
+
+def cells(part: pa.RecordBatch | pa.Table) -> list[dict[str, Any]]:
+    """What each row says, by column, as JSON would have it."""
+    arrays: Sequence[Any] = part.columns
+    columns = {
+        field.name: [_plain(cell, field.type) for cell in column.to_pylist()]
+        for field, column in zip(part.schema, arrays, strict=True)
+    }
+    return [
+        {name: given for name, column in columns.items() if (given := column[place]) is not None}
+        for place in range(part.num_rows)
+    ]
+
+
+def _cells_at(batch: pa.RecordBatch, places: Sequence[int]) -> list[dict[str, Any]]:
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and few files need it
+
+    try:
+        return cells(batch.take(pa.array(places, pa.int64())))
+    except pa.ArrowNotImplementedError:  # there are types of which Arrow cannot take some
+        every = cells(batch)
+        return [every[place] for place in places]
+
+
+def _next(name: str | Path, batches: Iterator[pa.RecordBatch], number: int) -> pa.RecordBatch | None:
+    with _mending(name, number):
         batch = next(batches, None)
         if batch is not None:
             batch.validate(full=True)  # offsets and UTF-8 are whatever the file says
         return batch
-
-
-def _cells(path: Path, batch: pa.RecordBatch, number: int) -> Iterator[dict[str, Any]]:
-    for start in range(0, batch.num_rows, _ROWS):
-        with _mending(path, number + start + 1):
-            part = batch.slice(start, _ROWS)
-            columns = {
-                field.name: [_plain(cell, field.type) for cell in column.to_pylist()]
-                for field, column in zip(batch.schema, part.columns, strict=True)
-            }
-        for place in range(part.num_rows):
-            yield {name: cells[place] for name, cells in columns.items() if cells[place] is not None}
 
 
 def _plain(cell: Any, kind: pa.DataType) -> Any:
@@ -112,12 +153,16 @@ def _not_finite(cell: Any) -> str | None:
 def _opened(path: Path) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """The columns and the batches of the file."""
     with _source(path) as (schema, batches):
-        with _mending(path, 1):
-            names = Counter(schema.names)
-        if twice := [name for name, n in names.items() if n > 1]:
-            found = f"the column {shown(twice[0])} twice"
-            raise BadData([Fault(str(path), 1, "file", found, "each column once")])
+        _refuse_twice(path, schema)
         yield schema, batches
+
+
+def _refuse_twice(name: str | Path, schema: pa.Schema) -> None:
+    with _mending(name, 1):
+        names = Counter(schema.names)
+    if twice := [column for column, n in names.items() if n > 1]:
+        found = f"the column {shown(twice[0])} twice"
+        raise BadData([Fault(str(name), 1, "file", found, "each column once")])
 
 
 @contextmanager
@@ -133,7 +178,8 @@ def _source(path: Path) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     with file:
         with _mending(path, 1):
             if kind == "Parquet":
-                table = pq.ParquetFile(file)
+                # As it is read by default, all that is compressed is in memory before the first row is.
+                table = pq.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
                 schema, batches = table.schema_arrow, table.iter_batches(batch_size=_ROWS)
             elif kind == "Arrow":
                 found = pa.ipc.open_file(file)
@@ -146,14 +192,14 @@ def _source(path: Path) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
 
 
 @contextmanager
-def _mending(path: Path, number: int) -> Iterator[None]:
+def _mending(name: str | Path, number: int) -> Iterator[None]:
     """What the file's own reader refuses, told as a fault of the row that could not be had."""
     import pyarrow as pa  # noqa: PLC0415 - heavy, and few files need it
 
     try:
         yield
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         found = f"damaged data ({shown(str(error).partition(chr(10))[0])})"
         raise BadData(
-            [Fault(str(path), number, "file", found, "a whole file; what comes after is unread")]
+            [Fault(str(name), number, "file", found, "a whole file; what comes after is unread")]
         ) from None

@@ -13,11 +13,11 @@ from pydantic import BaseModel, ValidationError
 
 from evalkit.errors import BadData, Fault, shown
 from evalkit.reading.blocks import BOM, Line, lines
-from evalkit.reading.columnar import Row, columns_of, is_table, rows
+from evalkit.reading.columnar import Part, Row, columns_of, is_table, parts, rows_of
 from evalkit.reading.decoding import MAX_LINE_BYTES, Refusal, decode, json_value
 from evalkit.reading.sources import opened
 
-__all__ = ["Reading", "Reject", "document", "fit", "parse", "read", "take_line"]
+__all__ = ["Reading", "Reject", "document", "fit", "parse", "read", "take_line", "take_row", "take_rows"]
 
 _ModelT = TypeVar("_ModelT", bound=BaseModel)
 _MAX_NAME = 80
@@ -154,8 +154,7 @@ def read(
     try:
         if is_table(path):
             reading.columns = columns_of(path)
-            for row in rows(path):
-                _take_row(reading, path, row, model, rejecting=rejecting)
+            take_rows(reading, path, parts(path), model, rejecting=rejecting)
         else:
             for line in lines(path, max_bytes=max_line_bytes):
                 take_line(reading, path, line, model, torn_tail=torn_tail, rejecting=rejecting)
@@ -189,10 +188,25 @@ def take_line(
         reading.numbers.append(line.number)
 
 
-def _take_row(
-    reading: Reading[_ModelT], path: Path, row: Row, model: type[_ModelT], *, rejecting: bool
+def take_rows(
+    reading: Reading[_ModelT],
+    name: str | Path,
+    parts: Iterable[Part],
+    model: type[_ModelT],
+    *,
+    rejecting: bool,
 ) -> None:
-    item = row.faults or fit(row.cells, model, path=str(path), line=row.number)
+    """Put the rows of a table to what was read of it; raises BadData where it cannot go on."""
+    for part in parts:
+        for row in rows_of(name, part):
+            take_row(reading, name, row, model, rejecting=rejecting)
+
+
+def take_row(
+    reading: Reading[_ModelT], name: str | Path, row: Row, model: type[_ModelT], *, rejecting: bool
+) -> None:
+    """Put one more row of the table to what was read of it: an item, or bad."""
+    item = row.faults or fit(row.cells, model, path=str(name), line=row.number)
     if isinstance(item, list):
         reading.blame(item)
         if rejecting:

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 
 from evalkit.errors import BadData, Fault, NoInput
 
-__all__ = ["ENDINGS", "MAX_DECODED_BYTES", "MAX_RATIO", "decoded", "is_text", "kind_of", "opened", "stem"]
+__all__ = ["ENDINGS", "MAX_DECODED_BYTES", "MAX_RATIO", "decoded", "is_stream", "kind_of", "opened", "stem"]
 
 _Kind: TypeAlias = Literal["lines", "gzip", "zstd", "Parquet", "Arrow", "Arrow stream"]
 
@@ -66,18 +66,14 @@ def kind_of(path: Path) -> _Kind:
 
     NoInput where it cannot be read.
     """
-    if _is_stream(path):
+    if is_stream(path):
         return "lines"
     with opened(path) as file:
         return _kind(file)
 
 
-def is_text(path: Path) -> bool:
-    """Whether the file is lines as they are, to be read at any place; NoInput where it cannot be read."""
-    return kind_of(path) == "lines" and not _is_stream(path)
-
-
-def _is_stream(path: Path) -> bool:
+def is_stream(path: Path) -> bool:
+    """Whether there is something that can be read only once, from its beginning; where nothing is, it is none."""
     try:
         return not stat.S_ISREG(path.stat().st_mode)
     except (OSError, ValueError):

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from evalkit.reading import Block, Line
 from evalkit.reading.blocks import BOM
+from evalkit.records.batch import Places
 from evalkit.records.folding import folded
-from evalkit.records.places import Places
 
 __all__ = ["BlockLines", "Whole"]
 

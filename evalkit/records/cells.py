@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
@@ -105,5 +105,5 @@ def _lists(name: str, texts: Column, between: str) -> Column:
 
 def constant(name: str, record: EvalRecord, n: int) -> Column:
     """The column of `n` records that all hold what this one does."""
-    one = pa.array([value_of(record, name)], COLUMNS[name])
-    return one.take(np.zeros(n, dtype=np.int64))
+    value, kind = value_of(record, name), cast("Any", COLUMNS[name])
+    return pa.nulls(n, kind) if value is None else pa.array([value], kind).take(np.zeros(n, dtype=np.int64))

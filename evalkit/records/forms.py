@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 from evalkit.contracts import EvalRecord
 from evalkit.reading import decode
+from evalkit.records.annotations import ANY, branches, fields_by_key
 from evalkit.records.fields import COLUMNS, GIVEN, PARTS, SIZED, size_column
-from evalkit.records.patterns import ANY, NULL, Times, branches, fields_by_key, key_pattern, pattern
+from evalkit.records.patterns import NULL, Times, key_pattern, pattern
 
 __all__ = ["Form", "Forms", "Known"]
 

@@ -1,4 +1,4 @@
-"""The rows of a file, made when somebody asks for one: a record is read again from where its line stands."""
+"""The rows of a source, made when somebody asks for one: a record is read again from where it stands."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import overload
 
-from evalkit.contracts import EvalRecord, asked
-from evalkit.errors import StorageError
-from evalkit.reading import Line, parse
-from evalkit.records.held import HeldFile
-from evalkit.records.places import Places
+from evalkit.contracts import EvalRecord
+from evalkit.records.batch import Places
+from evalkit.records.sources import Source
 
-__all__ = ["Changed", "FileRows"]
+__all__ = ["Changed", "SourceRows"]
 
 _KEPT = 20_000
 
@@ -35,15 +33,12 @@ class _Rows(Sequence[EvalRecord]):
         return self._at(range(len(self))[index])
 
 
-class FileRows(_Rows):
-    """The records at some places of a file, the first to be asked for kept.
+class SourceRows(_Rows):
+    """The records at some places of a source, the first to be asked for kept; raises as `Source.record`."""
 
-    StorageError for a line that is no record any more: somebody wrote into the file since it was read.
-    """
-
-    def __init__(self, file: HeldFile, places: Places) -> None:
-        """The rows of the lines at these places."""
-        self._file, self._places = file, places
+    def __init__(self, source: Source, places: Places) -> None:
+        """The rows at these places."""
+        self._source, self._places = source, places
         self._kept: dict[int, EvalRecord] = {}
 
     def __len__(self) -> int:
@@ -54,12 +49,7 @@ class FileRows(_Rows):
         return self._kept.get(row) or self._made(row)
 
     def _made(self, row: int) -> EvalRecord:
-        number, offset, size = (int(column[row]) for column in self._places)
-        line = Line(number, offset, self._file.at(offset, size), ended=True)
-        item = parse(self._file.path, line, EvalRecord)
-        if isinstance(item, list):
-            raise StorageError(f"{self._file.path}: changed while it was read ({item[0]}); try again.")
-        record = asked(item, item.model_fields_set)
+        record = self._source.record(*(int(column[row]) for column in self._places))
         if len(self._kept) < _KEPT:
             self._kept[row] = record
         return record

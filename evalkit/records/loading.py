@@ -1,34 +1,43 @@
-"""Where records come from: files of lines and tables, and data frames."""
+"""Where records come from: files of lines and tables, and tables in memory."""
 
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from evalkit.contracts import EvalRecord, asked
-from evalkit.errors import BadData, Fault
-from evalkit.reading import Intake, fit
-from evalkit.reading.sources import is_text
+from evalkit.errors import BadData
+from evalkit.reading import Intake, Reading
+from evalkit.reading.columnar import parts_of
+from evalkit.reading.files import take_rows
+from evalkit.reading.sources import is_stream, kind_of
+from evalkit.records.batch import Places
 from evalkit.records.columnar import Columns
-from evalkit.records.held import HeldFile
-from evalkit.records.lazy import FileRows
+from evalkit.records.lazy import SourceRows
 from evalkit.records.sealed import apart
 from evalkit.records.sealing import columns_of
+from evalkit.records.sources import Source, Table, source_at
 from evalkit.records.superseding import newest
 
-__all__ = ["Source", "from_file", "from_frame"]
+__all__ = ["BEYOND_ARROW", "Loaded", "from_file", "from_table", "in_memory"]
 
 ROWS_UP_TO = 8 << 20
-"""Files of fewer bytes are read as rows: what a form takes to learn would be more than it saves."""
+"""Files of fewer bytes of text are read as rows: what a form takes to learn would be more than it saves."""
+
+BEYOND_ARROW = (UnicodeEncodeError, OverflowError)
+"""What is raised for half a surrogate pair, and for an integer of more than 64 bits."""
+
+_DENSE = 8
+"""How much larger than a compressed file, or a table, lines are; about."""
 
 
-class Source(NamedTuple):
+class Loaded(NamedTuple):
     """What records are made of: the rows, their columns where there are some, and what was left out."""
 
     rows: Sequence[EvalRecord]
@@ -39,7 +48,7 @@ class Source(NamedTuple):
 
 def from_file(
     path: str | PathLike[str], *, intake: Intake | None = None, rows_up_to: int = ROWS_UP_TO
-) -> Source:
+) -> Loaded:
     """The records of a run's file, ours or one written by others with only the fields it has.
 
     The file is JSONL, also out of gzip or zstd, or Parquet or Arrow, of which every column counts as mentioned.
@@ -49,42 +58,49 @@ def from_file(
     Raises NoInput, or BadData naming every bad line, unless the `intake` rejects them; it then has the counts.
     """
     place, taken = Path(path), intake or Intake()
-    if is_text(place) and place.stat().st_size > rows_up_to:
-        with contextlib.suppress(UnicodeEncodeError):  # half a surrogate pair, which Arrow cannot hold
+    if not is_stream(place) and _size(place) > rows_up_to:
+        with contextlib.suppress(*BEYOND_ARROW):
             return _by_columns(place, taken)
     reading = taken.read(place, EvalRecord, torn_tail=True)
     rows = [asked(record, record.model_fields_set | reading.columns) for record in reading.items]
     kept = newest([row.key for row in rows], [row.answer_status == "ok" for row in rows])
-    return Source([rows[row] for row in kept.values()], None, len(rows) - len(kept), reading.torn)
+    return Loaded([rows[row] for row in kept.values()], None, len(rows) - len(kept), reading.torn)
 
 
-def _by_columns(path: Path, intake: Intake) -> Source:
-    file = HeldFile(path)
-    found = columns_of(file, intake)
+def _size(path: Path) -> int:
+    """The bytes of the file, or about as many as it would have as lines."""
+    kind = kind_of(path)
+    return path.stat().st_size * (1 if kind == "lines" else _DENSE)
+
+
+def _by_columns(path: Path, intake: Intake) -> Loaded:
+    source = source_at(path)
+    found = columns_of(source, intake)
     columns, places = apart(found.table())
-    return Source(FileRows(file, places), columns, found.superseded, found.counts.torn)
+    return Loaded(SourceRows(source, places), columns, found.superseded, found.counts.torn)
 
 
-def from_frame(frame: Any) -> list[EvalRecord]:
-    """The rows of a data frame, without the cells that hold nothing; BadData naming each that does not hold."""
-    rows: list[EvalRecord] = []
-    faults: list[Fault] = []
-    for number, cells in enumerate(frame.to_dict(orient="records"), start=1):
-        # Parquet gives lists back as arrays.
-        lists = {name: cell.tolist() for name, cell in cells.items() if isinstance(cell, np.ndarray)}
-        given = {name: cell for name, cell in cells.items() if not _is_nothing(cell)} | lists
-        item = fit(given, EvalRecord, path="data frame", line=number)
-        if isinstance(item, list):
-            faults.extend(item)
-        else:
-            rows.append(asked(item, set(cells)))
-    if faults:
-        raise BadData(faults)
-    return rows
+def from_table(table: pa.Table) -> Loaded:
+    """The records of an Arrow table in memory, of which every column counts as mentioned and a null as not given.
+
+    BadData naming each row that does not hold.
+    """
+    source, reading = Table(table, "table"), Reading[EvalRecord]()
+    try:
+        columns = [batch.columns for batch in source.batches(reading)]
+        found = in_memory(source, columns)
+    except BEYOND_ARROW:
+        reading = Reading()
+        take_rows(reading, source.name, parts_of(source.name, table), EvalRecord, rejecting=False)
+        rows = [asked(row, row.model_fields_set | set(table.schema.names)) for row in reading.items]
+        found = Loaded(rows, None, 0, 0)
+    if reading.faults:
+        raise BadData(reading.faults)
+    return found
 
 
-def _is_nothing(cell: object) -> bool:
-    """Whether a cell is null: None, NaN, NaT or pandas' NA."""
-    if isinstance(cell, float):
-        return math.isnan(cell)
-    return cell is None or type(cell).__name__ in {"NAType", "NaTType"}
+def in_memory(source: Source, columns: Sequence[pa.Table]) -> Loaded:
+    """The records of a source each of whose rows is one: as rows, and as these columns, piece by piece."""
+    n = sum(map(len, columns))
+    rows = SourceRows(source, Places.of(np.arange(1, n + 1)))
+    return Loaded(rows, Columns(pa.concat_tables(columns)) if n else None, 0, 0)

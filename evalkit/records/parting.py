@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -11,12 +12,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from evalkit.reading import Intake
-from evalkit.reading.sources import is_text
+from evalkit.reading.sources import is_stream
 from evalkit.records.columnar import Columns
-from evalkit.records.held import HeldFile
-from evalkit.records.lazy import FileRows
+from evalkit.records.lazy import SourceRows
+from evalkit.records.loading import BEYOND_ARROW
 from evalkit.records.sealed import Sealed, apart
 from evalkit.records.sealing import columns_of
+from evalkit.records.sources import FileSource, source_at
 from evalkit.records.table import Records, load
 
 __all__ = ["OnFile", "on_file", "parts"]
@@ -28,10 +30,10 @@ _ROWS = 32_768
 class OnFile:
     """A run whose records stay on file until they are asked for."""
 
-    def __init__(self, path: Path, columns: Sealed) -> None:
-        """The run at `path` with its columns."""
-        self.path, self.columns = path, columns
-        self._file = HeldFile(path)
+    def __init__(self, source: FileSource, columns: Sealed) -> None:
+        """The run with its columns."""
+        self.path, self.columns = source.file.path, columns
+        self._source = source
 
     def __reduce__(self) -> tuple[type[OnFile], tuple[Path, Path]]:
         """Another process opens both files itself."""
@@ -49,10 +51,10 @@ class OnFile:
         """The records at these rows, in this order."""
         return self._records(self.columns.taken(rows))
 
-    def lines(self, start: int, stop: int) -> tuple[int, int]:
-        """The numbers of the first and the last line among those of some records, from 1."""
+    def where(self, start: int, stop: int) -> str:
+        """The file, and between which of its lines some records stand: `run.jsonl, lines 1 to 4096`."""
         numbers = self.columns.rows(start, stop, ["@numbers"])["@numbers"].to_numpy()
-        return int(numbers.min()), int(numbers.max())
+        return f"{self.path}, {self._source.holds} {numbers.min()} to {numbers.max()}"
 
     def pairs(self, first: str, second: str) -> set[tuple[str, str]]:
         """The different texts that two columns of texts have in one record, where both are given."""
@@ -82,30 +84,30 @@ class OnFile:
 
     def _records(self, table: pa.Table) -> Records:
         columns, places = apart(table)
-        return Records(FileRows(self._file, places), columns=columns)
+        return Records(SourceRows(self._source, places), columns=columns)
 
 
 def _reopened(path: Path, columns: Path) -> OnFile:
-    return OnFile(path, Sealed(columns))
+    return OnFile(source_at(path), Sealed(columns))
 
 
 def on_file(path: Path, intake: Intake) -> OnFile | None:
-    """The run at `path`; None where its records cannot stay on file: it is compressed, a table, or has half a
-    surrogate pair, which Arrow cannot hold. Raises as `load`.
+    """The run at `path`; None where its records cannot stay on file: it can be read only once, or has half a
+    surrogate pair, or a number, which no column can hold. Raises as `load`.
     """
-    if not is_text(path):
+    if is_stream(path):
         return None
-    try:
-        return OnFile(path, columns_of(HeldFile(path), intake))
-    except UnicodeEncodeError:
-        return None
+    with contextlib.suppress(*BEYOND_ARROW):
+        source = source_at(path)
+        return OnFile(source, columns_of(source, intake))
+    return None
 
 
 def parts(path: str | PathLike[str], *, intake: Intake | None = None, rows: int = _ROWS) -> Iterator[Records]:
     """The records of a run as consecutive tables of `rows` records, the last of as many as are left.
 
-    Together they are what `load` gives. A run of plain lines is read from columns on file, a part at a time;
-    one that cannot be (`on_file`) is read whole first. Raises as `load`.
+    Together they are what `load` gives. A run is read from columns on file, a part at a time; one that cannot be
+    (`on_file`) is read whole first. Raises as `load`.
     """
     taken = intake or Intake()
     run = on_file(Path(path), taken)

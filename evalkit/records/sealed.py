@@ -25,10 +25,10 @@ import pyarrow as pa
 
 import evalkit
 from evalkit.reading import LineCounts
+from evalkit.records.batch import Places
 from evalkit.records.columnar import Columns
 from evalkit.records.fields import COLUMNS
 from evalkit.records.held import HeldFile
-from evalkit.records.places import Places
 
 __all__ = ["BATCH", "LAYOUT", "SCHEMA", "Sealed", "apart", "columns_path", "ending", "kept"]
 

@@ -17,10 +17,10 @@ import pyarrow as pa
 from evalkit.contracts import EvalRecord
 from evalkit.errors import BadData, StorageError
 from evalkit.reading import Intake, LineCounts, Reading
-from evalkit.records.batches import Batch, batches
+from evalkit.records.batch import Batch
 from evalkit.records.columnar import Columns
-from evalkit.records.held import HeldFile
 from evalkit.records.sealed import BATCH, LAYOUT, SCHEMA, Sealed, columns_path, ending, kept
+from evalkit.records.sources import FileSource
 from evalkit.records.superseding import Rows, Seen, keys_of
 from evalkit.writing import draft
 from evalkit.writing.disk import storing, write_all
@@ -30,36 +30,36 @@ __all__ = ["columns_of"]
 _NO_COUNTS = LineCounts(0, 0, 0, 0, 0)
 
 
-def columns_of(file: HeldFile, intake: Intake) -> Sealed:
-    """The columns of a file: those kept beside it, else made from its lines.
+def columns_of(source: FileSource, intake: Intake) -> Sealed:
+    """The columns of a file: those kept beside it, else made from its lines or rows.
 
     They are kept where every line is good and the folder takes them, elsewhere in a folder of their own that
     lives as long as they are held. Raises as `Intake.settle`; StorageError where no disk takes them.
     """
-    found = kept(file)
+    found = kept(source.file)
     if found is not None:
         intake.counts = found.counts
         return found
     if not intake.reject:
         with contextlib.suppress(StorageError):
-            return _made(columns_path(file.path), file, intake, steady=True)
-    return _aside(file, intake)
+            return _made(columns_path(source.file.path), source, intake, steady=True)
+    return _aside(source, intake)
 
 
-def _aside(file: HeldFile, intake: Intake) -> Sealed:
-    place = Path(tempfile.mkdtemp(prefix="evalkit-"))
+def _aside(source: FileSource, intake: Intake) -> Sealed:
+    file, place = source.file, Path(tempfile.mkdtemp(prefix="evalkit-"))
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, place, ignore_errors=True)
-        found = _made(place / "columns", file, intake)
+        found = _made(place / "columns", source, intake)
         weakref.finalize(found, stack.pop_all().close)
     if intake.reject and not intake.rejected and found.head["state"] == list(file.state()):
         with (
             contextlib.suppress(StorageError),
             draft(columns_path(file.path)) as descriptor,
             storing(file.path),
-            found.path.open("rb") as source,
+            found.path.open("rb") as made,
         ):
-            shutil.copyfileobj(source, _Sink(descriptor))
+            shutil.copyfileobj(made, _Sink(descriptor))
     return found
 
 
@@ -88,11 +88,12 @@ class _Sink(io.RawIOBase):
         return len(view)
 
 
-def _made(path: Path, file: HeldFile, intake: Intake, *, steady: bool = False) -> Sealed:
-    """The columns of the lines of a file, put at `path`; StorageError where it must be `steady` and was changed."""
-    before, reading, seen = file.state(), Reading[EvalRecord](most=BadData.shown), Seen()
+def _made(path: Path, source: FileSource, intake: Intake, *, steady: bool = False) -> Sealed:
+    """The columns of a file, put at `path`; StorageError where it must be `steady` and was changed."""
+    file, reading, seen = source.file, Reading[EvalRecord](most=BadData.shown), Seen()
+    before = file.state()
     with draft(path) as descriptor:
-        read = _watched(batches(file.path, reading, rejecting=intake.reject), seen)
+        read = _watched(source.batches(reading, rejecting=intake.reject), seen)
         n, crc = _written(path, descriptor, map(_whole, read))
         intake.settle(file.path, reading, ok=n)
         head = {

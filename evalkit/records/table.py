@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from evalkit.contracts import EvalRecord
@@ -16,8 +17,9 @@ from evalkit.records.by_row import ByRow
 from evalkit.records.columnar import Columns
 from evalkit.records.columns import Codes, Groups, Lists, crossed, grouped, labelled, locked
 from evalkit.records.fields import SIZED
+from evalkit.records.frames import from_frame
 from evalkit.records.lazy import Changed
-from evalkit.records.loading import ROWS_UP_TO, from_file, from_frame
+from evalkit.records.loading import ROWS_UP_TO, from_file, from_table
 from evalkit.records.superseding import keys_of
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FIELDS_OF_RUN", "Records", "RecordsLike", "load"]
 
-RecordsLike: TypeAlias = "Records | Sequence[EvalRecord] | str | PathLike[str] | pd.DataFrame"
+RecordsLike: TypeAlias = "Records | Sequence[EvalRecord] | str | PathLike[str] | pa.Table | pd.DataFrame"
 
 
 FIELDS_OF_RUN = ("target",)
@@ -56,17 +58,18 @@ class Records(Sequence[EvalRecord]):
 
     @classmethod
     def of(cls, source: RecordsLike) -> Records:
-        """Records from a list, the path of a run, or a data frame; Records pass through.
+        """Records from a list, the path of a run, an Arrow table or a data frame; Records pass through.
 
-        A channel of which a data frame has no column is `skipped`, as in `load`. Raises NoInput for a
-        missing or empty file, BadData naming every line, or row of the frame, that does not hold.
+        A channel of which a table or a frame has no column is `skipped`, as in `load`. Raises NoInput for a
+        missing or empty file, BadData naming every line or row that does not hold.
         """
         if isinstance(source, Records):
             return source
         if isinstance(source, (str, PathLike)):
             return load(source)
-        if hasattr(source, "to_dict"):
-            return cls(from_frame(source))
+        if isinstance(source, pa.Table) or hasattr(source, "to_dict"):
+            found = from_table(source) if isinstance(source, pa.Table) else from_frame(source)
+            return cls(found.rows, columns=found.columns)
         return cls(list(source))
 
     @overload

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evalkit import records
 from evalkit.contracts import Case, EvalRecord
 from evalkit.engines.local import local
 from evalkit.errors import BadData
 from evalkit.reading import Intake, encode, read
-from evalkit.records import load
+from evalkit.records import Records
+from evalkit.records.loading import ROWS_UP_TO
 
 Write = Callable[[pa.Table, Path], None]
+Load = Callable[..., Records]
+
+
+@pytest.fixture(params=[0, ROWS_UP_TO], ids=["by columns", "by row"])
+def load(request: pytest.FixtureRequest) -> Load:
+    """Both ways to read a run."""
+    return partial(records.load, rows_up_to=request.param)
 
 
 def parquet(table: pa.Table, path: Path) -> None:
@@ -76,42 +86,42 @@ def lines_of(told: list[dict[str, Any]], path: Path) -> Path:
     return path
 
 
-def told_by(path: Path) -> list[str]:
+def told_by(found: Records) -> list[str]:
     """Every metric of the run with all means and scores, to the last digit."""
     return [
         repr((each.name, each.overall, *map(dict, (each.by_intent_l1, each.by_intent_l2, each.per_sample))))
-        for each in local(load(path))
+        for each in local(found)
     ]
 
 
 @FORMS
-def test_a_converted_run_scores_to_the_same_bits(tmp_path: Path, write: Write) -> None:
+def test_a_converted_run_scores_to_the_same_bits(tmp_path: Path, write: Write, load: Load) -> None:
     plain = lines_of(rows(), tmp_path / "run.jsonl")
     table = tmp_path / "table.jsonl"
     write(pa.Table.from_pylist(rows()), table)
-    assert told_by(table) == told_by(plain)
-    assert [row.model_dump() for row in load(table)] == [row.model_dump() for row in load(plain)]
+    assert told_by(load(table)) == told_by(records.load(plain))
+    assert [row.model_dump() for row in load(table)] == [row.model_dump() for row in records.load(plain)]
 
 
-def test_pandas_writes_the_same_run(tmp_path: Path) -> None:
+def test_pandas_writes_the_same_run(tmp_path: Path, load: Load) -> None:
     plain = lines_of(rows(), tmp_path / "run.jsonl")
     pd.DataFrame(rows()).to_parquet(tmp_path / "run.parquet")
     pd.DataFrame(rows()).to_feather(tmp_path / "run.feather")
-    assert told_by(tmp_path / "run.parquet") == told_by(plain)
-    assert told_by(tmp_path / "run.feather") == told_by(plain)
+    assert told_by(load(tmp_path / "run.parquet")) == told_by(records.load(plain))
+    assert told_by(load(tmp_path / "run.feather")) == told_by(records.load(plain))
 
 
-def test_a_run_of_ours_comes_back_from_parquet(tmp_path: Path) -> None:
+def test_a_run_of_ours_comes_back_from_parquet(tmp_path: Path, load: Load) -> None:
     """Every field that a record has, as it is written; fields that are empty in all rows make no column."""
     ours = [EvalRecord.model_validate(row) for row in rows()]
     told = [json.loads(encode(record)) for record in ours]
     full = {name for name in told[0] if any(row[name] not in (None, {}, []) for row in told)}
     table = pa.Table.from_pylist([{name: row[name] for name in full} for row in told])
     pq.write_table(table, tmp_path / "run.parquet")
-    assert list(load(tmp_path / "run.parquet")) == list(load(lines_of(told, tmp_path / "run.jsonl")))
+    assert list(load(tmp_path / "run.parquet")) == list(records.load(lines_of(told, tmp_path / "run.jsonl")))
 
 
-def test_struct_fields_that_are_null_were_not_given(tmp_path: Path) -> None:
+def test_struct_fields_that_are_null_were_not_given(tmp_path: Path, load: Load) -> None:
     """Arrow gives every struct every field: an argument of one call is null in all others."""
     calls = [[{"name": "a", "arguments": {"x": 1}}], [{"name": "b", "arguments": {"y": 2}}]]
     table = pa.Table.from_pylist([{"sample_id": str(n), "tool_calls": call} for n, call in enumerate(calls)])
@@ -120,7 +130,7 @@ def test_struct_fields_that_are_null_were_not_given(tmp_path: Path) -> None:
     assert got == [{"x": 1}, {"y": 2}]
 
 
-def test_maps_are_objects_and_keep_their_nulls(tmp_path: Path) -> None:
+def test_maps_are_objects_and_keep_their_nulls(tmp_path: Path, load: Load) -> None:
     kind = pa.map_(pa.string(), pa.string())
     table = pa.table({"sample_id": ["a"], "own": pa.array([[("x", "1"), ("y", None)]], kind)})
     pq.write_table(table, tmp_path / "run.parquet")
@@ -145,7 +155,7 @@ def test_ids_may_be_texts_or_whole_numbers(tmp_path: Path, write: Write, column:
 
 
 @FORMS
-def test_rows_that_do_not_hold_are_named(tmp_path: Path, write: Write) -> None:
+def test_rows_that_do_not_hold_are_named(tmp_path: Path, write: Write, load: Load) -> None:
     told = rows()
     told[3]["ttft_ms"] = -1.0
     told[20]["answer_status"] = "good"
@@ -163,7 +173,7 @@ def test_rows_that_do_not_hold_are_named(tmp_path: Path, write: Write) -> None:
     assert error.value.faults[2].found == "nan"
 
 
-def test_rows_are_rejected_with_their_cells(tmp_path: Path) -> None:
+def test_rows_are_rejected_with_their_cells(tmp_path: Path, load: Load) -> None:
     told = rows()
     told[3]["ttft_ms"] = -1.0
     pq.write_table(pa.Table.from_pylist(told), tmp_path / "t")
@@ -175,7 +185,7 @@ def test_rows_are_rejected_with_their_cells(tmp_path: Path) -> None:
     assert str(intake.counts) == "50 lines = 49 ok + 1 rejected + 0 blank + 0 torn"
 
 
-def test_a_table_without_a_channel_never_asked_it(tmp_path: Path) -> None:
+def test_a_table_without_a_channel_never_asked_it(tmp_path: Path, load: Load) -> None:
     table = pa.table({"sample_id": ["a"], "response": pa.array([None], pa.string())})
     pq.write_table(table, tmp_path / "t")
     (record,) = load(tmp_path / "t")
@@ -222,3 +232,21 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     arrow(table, tmp_path / "t")
     (fault,) = read(tmp_path / "t", Case).faults
     assert fault.found == "the column 'sample_id' twice"
+
+
+@FORMS
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1, 2**45], pa.timestamp("s")),
+        pa.array([1, 2**45], pa.timestamp("s", "UTC")),
+        pa.array([1, 2**31 - 1], pa.int32()).cast(pa.date32()),
+    ],
+    ids=["moment", "moment in UTC", "day"],
+)
+def test_times_that_no_clock_has_are_a_fault(
+    tmp_path: Path, write: Write, column: pa.Array, load: Load
+) -> None:
+    write(pa.table({"sample_id": ["a", "b"], "asked_at": column}), tmp_path / "t")
+    with pytest.raises(BadData, match=r"t:1: file: found damaged data \("):
+        load(tmp_path / "t")

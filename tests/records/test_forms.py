@@ -16,9 +16,9 @@ from evalkit.engines.local import local
 from evalkit.errors import StorageError
 from evalkit.reading import Reading, encode, read
 from evalkit.records import load
-from evalkit.records.batches import batches
 from evalkit.records.fields import COLUMNS, of_rows
 from evalkit.records.forms import Forms
+from evalkit.records.sources import Lines
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.sampled_from(
     ["S1", 'a"b', "a\\b", "\u2028", "null", "[]", ", ", '", "', "\n", "\x7f", "退货", "\U0001f600", ""]
@@ -83,8 +83,8 @@ def in_columns(
     import pyarrow as pa
 
     reading = Reading[EvalRecord]()
-    read_so = {"rejecting": True, "learn_after": learn_after, "block_bytes": block_bytes}
-    parts = [part.columns for part in batches(path, reading, **read_so)]  # type: ignore[arg-type]
+    lines = Lines(path, learn_after=learn_after, block_bytes=block_bytes)
+    parts = [part.columns for part in lines.batches(reading, rejecting=True)]
     return pa.concat_tables(parts).combine_chunks(), reading
 
 
@@ -204,7 +204,7 @@ def test_forms_take_most_lines_of_a_run(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.write_bytes(b"".join(full(number) for number in range(300)))
     reading = Reading[EvalRecord]()
-    parts = list(batches(path, reading, learn_after=4_000))
+    parts = list(Lines(path, learn_after=4_000).batches(reading))
     taken = sum(len(part.columns) for part in parts)
     assert taken == 300
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -150,6 +152,30 @@ def test_what_cannot_stay_on_file_is_not_streamed(tmp_path: Path) -> None:
     path.write_bytes(b'{"sample_id":"a","query":"\\ud800"}\n')
     with streamed(path, intake=Intake()) as found:
         assert found is None
+
+
+@pytest.mark.parametrize(("rows", "workers"), [(40, 1), (30, 2)])
+def test_compressed_runs_come_to_the_same_bytes(run: Path, tmp_path: Path, rows: int, workers: int) -> None:
+    """As those of the lines, judgements, rules and all: every worker finds the rows that it asks for."""
+    wanted = at_once(run, tmp_path / "once", BY)
+    for name, pack in (
+        ("run.jsonl.gz", gzip.compress),
+        ("run.jsonl.zst", partial(pa.compress, codec="zstd")),
+    ):
+        path = run.with_name(name)
+        path.write_bytes(pack(run.read_bytes()))
+        judged_path(path).write_bytes(judged_path(run).read_bytes())
+        assert in_parts(path, tmp_path / "parts", BY, rows, workers) == wanted
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_tables_come_to_the_same_bytes(rich_run: list[EvalRecord], tmp_path: Path, workers: int) -> None:
+    """Some rows of it by columns, some by the models."""
+    rows = [json.loads(encode(record)) for record in rich_run]
+    full = {name: [row[name] for row in rows] for name in rows[0] if any(row[name] for row in rows)}
+    path = tmp_path / "run.parquet"
+    pq.write_table(pa.table(full), path, row_group_size=33)
+    assert in_parts(path, tmp_path / "parts", BY, 40, workers) == at_once(path, tmp_path / "once", BY)
 
 
 def test_workers_change_no_bit(run: Path, tmp_path: Path) -> None:

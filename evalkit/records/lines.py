@@ -9,22 +9,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from evalkit.contracts import EvalRecord, asked
-from evalkit.errors import BadData
 from evalkit.reading import Block, Line, Reading, blocks
 from evalkit.reading.files import take_line
+from evalkit.records.batch import Batch, Places, gathered, taken
 from evalkit.records.block_lines import BlockLines, Whole
 from evalkit.records.cells import column_of, constant
 from evalkit.records.fields import COLUMNS, of_rows
 from evalkit.records.forms import Forms, Known
-from evalkit.records.places import Places
 
-__all__ = ["Batch", "batches"]
+__all__ = ["BLOCK_BYTES", "LEARN_AFTER", "line_batches"]
 
 LEARN_AFTER = 1 << 20
 """Bytes that the models read before they teach the forms: learning takes about as long as reading them."""
@@ -35,14 +34,7 @@ BLOCK_BYTES = 4 << 20
 _LESSON = 64
 
 
-class Batch(NamedTuple):
-    """Some lines of a file: the records among them as columns, and where they stand."""
-
-    columns: pa.Table
-    places: Places
-
-
-def batches(
+def line_batches(
     path: Path,
     reading: Reading[EvalRecord],
     *,
@@ -54,15 +46,11 @@ def batches(
 
     What is no record is put into `reading`, as by `reading.read`: faults, blank
     lines, a torn end, and with `rejecting` the bad lines; its items stay empty. After `learn_after` bytes that
-    no form matched, forms are learned; then after twice as many, and so on. Raises NoInput where the file
-    cannot be read.
+    no form matched, forms are learned; then after twice as many, and so on. Raises as `blocks`.
     """
     reader = _Reader(path, reading, rejecting=rejecting, learn_after=learn_after)
-    try:
-        for block in blocks(path, size=block_bytes):
-            yield reader.batch(block)
-    except BadData as end:
-        reading.end(end.faults)
+    for block in blocks(path, size=block_bytes):
+        yield reader.batch(block)
 
 
 class _Reader:
@@ -83,21 +71,21 @@ class _Reader:
         lines = BlockLines(block)
         left = np.arange(len(lines))
         first, left = self._by_models(lines, left, until_known=True)
-        taken, left = self._by_forms(lines, left)
+        known, left = self._by_forms(lines, left)
         rest, _ = self._by_models(lines, left)
-        return _in_order([first, *taken, rest])
+        return gathered([first, *known, rest])
 
     def _by_forms(self, lines: BlockLines, left: Whole) -> tuple[list[Batch], Whole]:
         """What each form takes of the lines that those before it left, and what is left in the end."""
-        taken: list[tuple[int, Known, Batch]] = []
+        found: list[tuple[int, Known, Batch]] = []
         for form in self._forms.known:
-            found, cells = _matched(form, lines.text(left), len(left))
-            if len(found):
-                table = self._table(form, cells, len(found), lines.signs)
-                taken.append((-len(found), form, Batch(table, lines.where(left[found]))))
-                left = np.delete(left, found)
-        self._forms.prefer([form for _, form, _ in sorted(taken, key=lambda part: part[0])])
-        return [batch for *_, batch in taken], left
+            mine, cells = _matched(form, lines.text(left), len(left))
+            if len(mine):
+                table = self._table(form, cells, len(mine), lines.signs)
+                found.append((-len(mine), form, Batch(table, lines.where(left[mine]))))
+                left = np.delete(left, mine)
+        self._forms.prefer([form for _, form, _ in sorted(found, key=lambda part: part[0])])
+        return [batch for *_, batch in found], left
 
     def _by_models(self, lines: BlockLines, left: Whole, *, until_known: bool = False) -> tuple[Batch, Whole]:
         """The records among these lines, or among the first of them, and the lines that were not looked at."""
@@ -115,9 +103,7 @@ class _Reader:
     def _parsed(self, line: Line) -> list[EvalRecord]:
         """The record of the line, if it is one."""
         take_line(self._reading, self._path, line, EvalRecord, torn_tail=True, rejecting=self._rejecting)
-        records = [asked(item, item.model_fields_set) for item in self._reading.items]
-        self._reading.items.clear()
-        self._reading.numbers.clear()
+        records = [asked(item, item.model_fields_set) for item in taken(self._reading)]
         for record in records:
             self._lesson.append((line.raw, record))
             self._read += len(line.raw)
@@ -159,14 +145,3 @@ def _matched(form: Known, text: bytes, n: int) -> tuple[Whole, Sequence[Sequence
         kept = np.delete(np.arange(len(lines)), odd)
         lines, cells = lines[kept], [[column[row] for row in kept.tolist()] for column in cells]
     return lines, cells
-
-
-def _in_order(parts: Sequence[Batch]) -> Batch:
-    """All of them in the order of their lines."""
-    full = [part for part in parts if len(part.columns)] or parts[:1]
-    if len(full) == 1:
-        return full[0]
-    places = Places(*map(np.concatenate, zip(*(part.places for part in full), strict=True)))
-    order = np.argsort(places.numbers)
-    table = pa.concat_tables([part.columns for part in full]).take(order)
-    return Batch(table, Places(*(column[order] for column in places)))

@@ -1,0 +1,72 @@
+"""Data frames: as a table of Arrow where that says the same and needs no second look, else row by row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from evalkit.contracts import EvalRecord, asked
+from evalkit.errors import BadData, Fault
+from evalkit.reading import fit
+from evalkit.records.loading import Loaded, in_memory
+from evalkit.records.sources import Table
+from evalkit.records.tables import vouched
+
+__all__ = ["from_frame"]
+
+_NAME = "data frame"
+_LISTS: set[type] = {list, tuple, np.ndarray}
+
+
+def from_frame(frame: Any) -> Loaded:
+    """The records of a data frame, without the cells that hold nothing; BadData naming each row that does not hold."""
+    table = _in_arrow(frame)
+    found = [] if table is None else [vouched(batch) for batch in table.to_batches()]
+    if table is not None and all(sure.all() for _, sure in found):
+        return in_memory(Table(table, _NAME), [columns for columns, _ in found])
+    items = list(_by_row(frame))
+    faults = [fault for item in items if isinstance(item, list) for fault in item]
+    if faults:
+        raise BadData(faults)
+    return Loaded([item for item in items if not isinstance(item, list)], None, 0, 0)
+
+
+def _by_row(frame: Any) -> Iterator[EvalRecord | list[Fault]]:
+    for number, cells in enumerate(frame.to_dict(orient="records"), start=1):
+        # Parquet gives lists back as arrays.
+        lists = {name: cell.tolist() for name, cell in cells.items() if isinstance(cell, np.ndarray)}
+        given = {name: cell for name, cell in cells.items() if not _is_nothing(cell)} | lists
+        item = fit(given, EvalRecord, path=_NAME, line=number)
+        yield item if isinstance(item, list) else asked(item, set(cells))
+
+
+def _in_arrow(frame: Any) -> pa.Table | None:
+    """The frame as a table; None where a cell would be another in it."""
+    names = [*frame.columns]
+    if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
+        return None
+    try:
+        columns = [_column(frame[name]) for name in names]
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # what Arrow has no type for
+        return None
+    return None if None in columns else pa.table(columns, names=names)
+
+
+def _column(cells: Any) -> Any:
+    """A column of the frame in Arrow; None where its cells are neither of one plain type, nor texts, nor lists."""
+    if cells.dtype != object:
+        return pa.array(cells.copy(), from_pandas=True)  # numbers would stay those of the frame
+    given = [None if _is_nothing(cell) else cell for cell in cells]
+    kinds = {type(cell) for cell in given} - {type(None)}
+    return pa.array(given) if kinds <= {str} or kinds <= {bool} or kinds <= _LISTS else None
+
+
+def _is_nothing(cell: object) -> bool:
+    """Whether a cell is null: None, NaN, NaT or pandas' NA."""
+    if isinstance(cell, float):
+        return math.isnan(cell)
+    return cell is None or type(cell).__name__ in {"NAType", "NaTType"}

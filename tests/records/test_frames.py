@@ -1,0 +1,120 @@
+"""Data frames by columns: only where that is what their rows say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalkit.contracts import EvalRecord
+from evalkit.errors import BadData
+from evalkit.records import Records, frames
+from evalkit.records.frames import from_frame
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
+NUMBERS = st.floats(0, 1e6) | st.sampled_from([-1.0, float("nan"), float("inf")])
+
+
+def cells(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """A column of three."""
+    return st.lists(values, min_size=3, max_size=3)
+
+
+def lists(items: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.lists(items, max_size=3)
+
+
+FRAMES = st.fixed_dictionaries(
+    {"sample_id": cells(st.sampled_from(["a", "b", 7]))},
+    optional={
+        "query": cells(st.none() | TEXTS),
+        "tags": cells(st.none() | lists(TEXTS) | st.tuples(TEXTS)),
+        "retrieved_doc_ids": st.lists(
+            st.none() | lists(TEXTS | st.just(float("nan"))), min_size=3, max_size=3
+        ),
+        "reference_doc_ids": cells(lists(TEXTS.filter(bool)).map(np.array)),
+        "ttft_ms": cells(st.none() | NUMBERS),
+        "requires_rag": cells(st.none() | st.booleans()),
+        "repeat": cells(st.integers(-1, 9)),
+        "asked_at": cells(st.none() | st.datetimes()),
+        "own": cells(st.none() | TEXTS | NUMBERS | st.booleans() | lists(NUMBERS)),
+        "flags": st.just([["a"], ["b"], ["c"]]),
+        "tool_calls": st.just([None, [{"name": "x"}], []]),
+    },
+)
+
+
+@given(FRAMES)
+def test_a_frame_by_columns_is_the_frame_by_row(columns: dict[str, list[Any]]) -> None:
+    frame = pd.DataFrame({name: pd.Series(column) for name, column in columns.items()})
+    wanted = list(frames._by_row(frame))
+    faults = [fault for item in wanted if isinstance(item, list) for fault in item]
+    if faults:
+        with pytest.raises(BadData) as error:
+            Records.of(frame)
+        assert list(error.value.faults) == faults
+        return
+    found = Records.of(frame)
+    assert list(found) == wanted
+    rows = Records([row for row in wanted if isinstance(row, EvalRecord)])
+    for name in ("query", "tags", "retrieved_doc_ids", "reference_doc_ids", "asked_at", "tool_calls", "own"):
+        assert found.given(name).tolist() == rows.given(name).tolist()
+        assert found.told(name).tolist() == rows.told(name).tolist()
+    for name in ("query", "tags", "requires_rag"):
+        assert found.groups(name).labels == rows.groups(name).labels
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("query", ["x", None, float("nan")]),
+        ("query", pd.Series(["x", "y", "x"], dtype="category")),
+        ("requires_rag", pd.array([True, pd.NA, False], dtype="boolean")),
+        ("requires_rag", [True, None, False]),
+        ("ttft_ms", [1.5, float("nan"), 2]),
+        ("asked_at", pd.to_datetime(["2026-01-02", None, "2026-01-03"], utc=True)),
+        ("tags", [["x"], np.array(["y"], dtype=object), None]),
+        ("usage.x", [1, 2, 3]),
+    ],
+    ids=str,
+)
+def test_plain_frames_are_read_by_columns(name: str, column: Any) -> None:
+    frame = pd.DataFrame({"sample_id": ["a", "b", "c"], name: column})
+    assert not isinstance(from_frame(frame).rows, list)
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("own", ["x", 1, None]),
+        ("own", [{"a": 1}, {"b": 2}, None]),
+        ("own", [b"x", "y", None]),
+        ("own", [["x"], [b"y"], None]),
+        ("own", [float("inf"), 1.0, 2.0]),
+        ("tags", [{"x"}, ["y"], None]),
+        ("repeat", [1.0, 2.0, None]),
+    ],
+    ids=str,
+)
+def test_frames_of_which_arrow_would_make_something_else_are_read_by_row(name: Any, column: Any) -> None:
+    """Or would not say the same of: what cannot be told for the frame as a whole is judged by the models."""
+    frame = pd.DataFrame({"sample_id": ["a", "b", "c"], name: column})
+    assert isinstance(from_frame(frame).rows, list)
+
+
+def test_a_frame_is_not_watched_for_changes() -> None:
+    frame = pd.DataFrame({"sample_id": ["a"], "tags": [["x"]], "ttft_ms": [1.0]})
+    found = Records.of(frame)
+    frame.loc[0, "ttft_ms"] = -1.0
+    frame["tags"][0].append("y")
+    frame["sample_id"] = "b"
+    assert (found[0].sample_id, found[0].tags, found[0].ttft_ms, found.column("ttft_ms")) == (
+        "a",
+        ("x",),
+        1.0,
+        [1.0],
+    )
