@@ -25,12 +25,12 @@ from evalkit.records.sealing import columns_of
 from evalkit.records.sources import Source, Table, source_at
 from evalkit.records.superseding import newest
 
-__all__ = ["NOT_IN_ARROW", "Loaded", "from_file", "from_table", "in_memory"]
+__all__ = ["BEYOND_ARROW", "Loaded", "from_file", "from_table", "in_memory"]
 
 ROWS_UP_TO = 8 << 20
 """Files of fewer bytes of text are read as rows: what a form takes to learn would be more than it saves."""
 
-NOT_IN_ARROW = (UnicodeEncodeError, OverflowError)
+BEYOND_ARROW = (UnicodeEncodeError, OverflowError)
 """What is raised for half a surrogate pair, and for an integer of more than 64 bits."""
 
 _DENSE = 8
@@ -59,7 +59,7 @@ def from_file(
     """
     place, taken = Path(path), intake or Intake()
     if not is_stream(place) and _size(place) > rows_up_to:
-        with contextlib.suppress(*NOT_IN_ARROW):
+        with contextlib.suppress(*BEYOND_ARROW):
             return _by_columns(place, taken)
     reading = taken.read(place, EvalRecord, torn_tail=True)
     rows = [asked(record, record.model_fields_set | reading.columns) for record in reading.items]
@@ -89,7 +89,7 @@ def from_table(table: pa.Table) -> Loaded:
     try:
         columns = [batch.columns for batch in source.batches(reading)]
         found = in_memory(source, columns)
-    except NOT_IN_ARROW:
+    except BEYOND_ARROW:
         reading = Reading()
         take_rows(reading, source.name, parts_of(source.name, table), EvalRecord, rejecting=False)
         rows = [asked(row, row.model_fields_set | set(table.schema.names)) for row in reading.items]

@@ -15,7 +15,7 @@ from evalkit.reading import Intake
 from evalkit.reading.sources import is_stream
 from evalkit.records.columnar import Columns
 from evalkit.records.lazy import SourceRows
-from evalkit.records.loading import NOT_IN_ARROW
+from evalkit.records.loading import BEYOND_ARROW
 from evalkit.records.sealed import Sealed, apart
 from evalkit.records.sealing import columns_of
 from evalkit.records.sources import FileSource, source_at
@@ -97,7 +97,7 @@ def on_file(path: Path, intake: Intake) -> OnFile | None:
     """
     if is_stream(path):
         return None
-    with contextlib.suppress(*NOT_IN_ARROW):
+    with contextlib.suppress(*BEYOND_ARROW):
         source = source_at(path)
         return OnFile(source, columns_of(source, intake))
     return None
