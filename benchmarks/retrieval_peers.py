@@ -1,11 +1,12 @@
-"""Retrieval metrics against the field's tools: CPU time on the same queries, each tool from its own form in memory.
+"""Retrieval metrics against the field's tools: CPU time on the same queries, from plain lists in memory.
 
     python benchmarks/retrieval_peers.py [queries]
 
-Ten documents were retrieved for each query, one to three are wanted. Every tool scores every query at the
-cut-offs 1, 3, 5 and 10: trec_eval five measures (its reciprocal rank has no cut-off), the others six, evalkit all
-of its own. It is timed warm, the fastest of three runs; its input is made of the same records. Cold is a new
-process that scores one query. ranx takes part where it is installed. What each measure gives for each query is held against ours.
+Ten documents were retrieved for each query, one to three are wanted. Every tool makes its input of the same lists of
+ids, and scores every query at the cut-offs 1, 3, 5 and 10: trec_eval five measures (its reciprocal rank has no
+cut-off), the others six, evalkit all of its own. Both are timed warm, the fastest of three runs; the input is new
+for each. Cold is a new process that scores one query. ranx takes part where it is installed. What each measure gives
+for each query is held against ours.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from typing import Any, NamedTuple
 
 import ir_measures
 import numpy as np
+import pyarrow as pa
 import pytrec_eval
 from numpy.typing import NDArray
 
-from evalkit import EvalRecord, Records
+from evalkit import Records
 from evalkit.metrics import intent, retrieval
-from evalkit.records import Lists
 
 REPEATS = 3
 CUTOFFS = (1, 3, 5, 10)
@@ -55,73 +56,62 @@ Floats = NDArray[np.float64]
 Dicts = tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]
 
 
-class Columns(Records):
-    """Records whose columns are in memory, as they are in a run that was read."""
+class Queries(NamedTuple):
+    """What all tools are given: the name of each query, its ranking, and the documents that are wanted."""
 
-    def __init__(self, rows: Sequence[EvalRecord]) -> None:
-        """Make the columns that the metrics ask for, once."""
-        super().__init__(rows)
-        self._kept: dict[str, Any] = {}
-        for metric in (retrieval.compute, intent.compute):
-            metric(self)
-
-    def lists(self, *names: str) -> tuple[Lists, ...]:
-        """The columns of lists, made once."""
-        for name in names:
-            if name not in self._kept:
-                (self._kept[name],) = super().lists(name)
-        return tuple(self._kept[name] for name in names)
-
-    def numbers(self, name: str) -> Floats:
-        """A column of numbers, made once."""
-        if name not in self._kept:
-            self._kept[name] = super().numbers(name)
-        found: Floats = self._kept[name]
-        return found
+    ids: list[str]
+    ranked: list[list[str]]
+    wanted: list[list[str]]
 
 
 class Tool(NamedTuple):
-    """A tool: how its input is made of the rows, and how it scores that; `cold` is a program that does both."""
+    """A tool: how its input is made of the queries, and how it scores that; `cold` is a program that does both."""
 
     name: str
-    build: Callable[[list[EvalRecord]], Any]
+    build: Callable[[Queries], Any]
     evaluate: Callable[[Any], Any]
     values: Callable[[Any, Sequence[str]], Mapping[str, Floats]]
     scores: int
     cold: str
 
 
-def queries(n: int) -> list[EvalRecord]:
-    """Rankings of ten of 2,000 documents against one to three wanted ones; thirty intents."""
+def queries(n: int) -> Queries:
+    """Rankings of ten of 2,000 documents against one to three wanted ones."""
     dice = np.random.default_rng(SEED)
-    documents = np.array([f"POLICY_{number:04d}" for number in range(2_000)])
+    documents = [f"POLICY_{number:04d}" for number in range(2_000)]
     ranked = dice.integers(0, 200, size=(n, 10)) + 200 * np.arange(10)
     wanted = np.where(
         dice.random((n, 3)) < 0.6,
         np.take_along_axis(ranked, dice.integers(0, 10, size=(n, 3)), axis=1),
         dice.integers(0, 2_000, size=(n, 3)),
     )
-    sizes, labels, right = dice.integers(1, 4, size=n), dice.integers(0, 30, size=n), dice.random(n)
-    return [
-        EvalRecord(
-            sample_id=f"q{number:07d}",
-            intent_l1="SUPPORT",
-            intent_l2=f"S{labels[number]}",
-            intent_pred=f"S{labels[number] if right[number] < 0.8 else labels[number - 1]}",
-            requires_rag=True,
-            reference_doc_ids=tuple(dict.fromkeys(documents[wanted[number, : sizes[number]]].tolist())),
-            retrieved_doc_ids=tuple(documents[ranked[number]].tolist()),
-        )
-        for number in range(n)
-    ]
+    sizes = dice.integers(1, 4, size=n).tolist()
+    return Queries(
+        [f"q{number:07d}" for number in range(n)],
+        [[documents[place] for place in places] for places in ranked.tolist()],
+        [
+            list(dict.fromkeys(documents[place] for place in places[:size]))
+            for places, size in zip(wanted.tolist(), sizes, strict=True)
+        ],
+    )
 
 
-def dicts(rows: list[EvalRecord]) -> Dicts:
+def our_build(given: Queries) -> Records:
+    """A table of Arrow, checked as the models would, as records."""
+    columns = {
+        "sample_id": given.ids,
+        "retrieved_doc_ids": given.ranked,
+        "reference_doc_ids": given.wanted,
+    }
+    return Records.of(pa.table(columns))
+
+
+def dicts(given: Queries) -> Dicts:
     """The judgements and the rankings as the field's tools take them: a higher score is a better place."""
-    gold = {row.sample_id: dict.fromkeys(row.reference_doc_ids, 1) for row in rows}
+    gold = {key: dict.fromkeys(wanted, 1) for key, wanted in zip(given.ids, given.wanted, strict=True)}
     ranked = {
-        row.sample_id: {doc: float(-place) for place, doc in enumerate(row.retrieved_doc_ids or ())}
-        for row in rows
+        key: {doc: float(-place) for place, doc in enumerate(ranking)}
+        for key, ranking in zip(given.ids, given.ranked, strict=True)
     }
     return gold, ranked
 
@@ -136,9 +126,9 @@ def our_values(results: Any, keys: Sequence[str]) -> Mapping[str, Floats]:  # no
     return {result.name: result.per_sample.scores.values for result in results}
 
 
-def trec_build(rows: list[EvalRecord]) -> Any:
+def trec_build(given: Queries) -> Any:
     """trec_eval's own code with the judgements loaded, and the rankings."""
-    gold, ranked = dicts(rows)
+    gold, ranked = dicts(given)
     cuts = ",".join(map(str, CUTOFFS))
     return pytrec_eval.RelevanceEvaluator(gold, {f"{name}.{cuts}" for name in TREC.values()}), ranked
 
@@ -152,11 +142,11 @@ def trec_values(found: Any, keys: Sequence[str]) -> Mapping[str, Floats]:
     }
 
 
-def ranx_build(rows: list[EvalRecord]) -> Any:
+def ranx_build(given: Queries) -> Any:
     """Its compiled lists; it is heavy, and no dependency of ours."""
     import ranx  # noqa: PLC0415
 
-    gold, ranked = dicts(rows)
+    gold, ranked = dicts(given)
     return ranx.Qrels(gold), ranx.Run(ranked)
 
 
@@ -172,9 +162,9 @@ def ranx_values(found: Any, keys: Sequence[str]) -> Mapping[str, Floats]:  # noq
     return {ours: np.asarray(found[theirs]) for theirs, ours in at_all(RANX).items()}
 
 
-def ir_build(rows: list[EvalRecord]) -> Any:
+def ir_build(given: Queries) -> Any:
     """Its evaluator with the judgements loaded, and the rankings."""
-    gold, ranked = dicts(rows)
+    gold, ranked = dicts(given)
     return ir_measures.evaluator([measure @ k for measure in IR.values() for k in CUTOFFS], gold), ranked
 
 
@@ -191,12 +181,13 @@ def ir_values(found: Any, keys: Sequence[str]) -> Mapping[str, Floats]:
 TOOLS = (
     Tool(
         "evalkit, 30 metrics",
-        Columns,
+        our_build,
         retrieval.compute,
         our_values,
         30,
-        "from evalkit import EvalRecord\nfrom evalkit.metrics import retrieval\n"
-        "retrieval.compute([EvalRecord(sample_id='a', reference_doc_ids=['d'], retrieved_doc_ids=['d'])])",
+        "import pyarrow as pa\nfrom evalkit import Records\nfrom evalkit.metrics import retrieval\n"
+        "table = pa.table({'sample_id': ['a'], 'reference_doc_ids': [['d']], 'retrieved_doc_ids': [['d']]})\n"
+        "retrieval.compute(Records.of(table))",
     ),
     Tool(
         "pytrec_eval",
@@ -227,12 +218,13 @@ TOOLS = (
 )
 
 
-def cpu(leg: Callable[[], Any], repeats: int = REPEATS) -> float:
-    """The fastest of some runs of a leg, in CPU seconds of this process."""
+def cpu(leg: Callable[[Any], Any], given: Callable[[], Any]) -> float:
+    """The fastest of some runs of a leg, each with something new, in CPU seconds of this process."""
     times = []
-    for _ in range(repeats):
+    for _ in range(REPEATS):
+        new = given()
         start = time.process_time()
-        leg()
+        leg(new)
         times.append(time.process_time() - start)
     return min(times)
 
@@ -252,29 +244,44 @@ def agreement(ours: Mapping[str, Floats], theirs: Mapping[str, Floats]) -> str:
     return f"{len(apart) - len(others)} of {len(apart)}" + (f", not {', '.join(others)}" if others else "")
 
 
-def measured(
-    tool: Tool, rows: list[EvalRecord], ours: Mapping[str, Floats]
-) -> tuple[float, float, float, str]:
+def measured(tool: Tool, given: Queries, ours: Mapping[str, Floats]) -> tuple[float, float, float, str]:
     """µs a query of its evaluation and of making its input, its cold start, and how far it agrees."""
-    given = tool.build(rows)
-    told = agreement(ours, tool.values(tool.evaluate(given), [row.sample_id for row in rows]))
-    alone = cpu(lambda: tool.evaluate(given))
-    return alone / len(rows) * 1e6, cpu(lambda: tool.build(rows), 1) / len(rows) * 1e6, cold(tool.cold), told
+    told = agreement(ours, tool.values(tool.evaluate(tool.build(given)), given.ids))
+    alone = cpu(tool.evaluate, lambda: tool.build(given))
+    made = cpu(tool.build, lambda: given)
+    return alone / len(given.ids) * 1e6, made / len(given.ids) * 1e6, cold(tool.cold), told
 
 
-def core_speed(table: Records) -> float:
-    """Scores a second of one core over nine retrieval metrics and the intent."""
-    seconds = cpu(lambda: (retrieval.compute(table, cutoffs=(5,)), intent.compute(table)))
-    return 10 * len(table) / seconds
+def core_speed(given: Queries) -> float:
+    """Scores a second of one core over nine retrieval metrics and the intent, from columns that were coded."""
+    dice, n = np.random.default_rng(SEED), len(given.ids)
+    labels, right = dice.integers(0, 30, size=n), dice.random(n) < 0.8
+    table = pa.table(
+        {
+            "sample_id": given.ids,
+            "retrieved_doc_ids": given.ranked,
+            "reference_doc_ids": given.wanted,
+            "intent_l1": ["SUPPORT"] * n,
+            "intent_l2": [f"S{label}" for label in labels],
+            "intent_pred": [f"S{label}" for label in np.where(right, labels, labels - 1)],
+        }
+    )
+
+    def scored(records: Records) -> None:
+        retrieval.compute(records, cutoffs=(5,))
+        intent.compute(records)
+
+    records = Records.of(table)
+    scored(records)
+    return 10 * n / cpu(scored, lambda: records)
 
 
 def main(n: int) -> None:
     """Time every tool and print the table."""
-    rows = queries(n)
-    table = Columns(rows)
-    ours = our_values(retrieval.compute(table), ())
+    given = queries(n)
+    ours = our_values(retrieval.compute(our_build(given)), ())
     tools = [tool for tool in TOOLS if tool.name != "ranx" or importlib.util.find_spec("ranx")]
-    found = {tool.name: measured(tool, rows, ours) for tool in tools}
+    found = {tool.name: measured(tool, given, ours) for tool in tools}
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     print(
         f"{n:,} queries, CPU, best of {REPEATS}; {os.cpu_count()} cores, load {load}, Python {platform.python_version()}"
@@ -290,7 +297,7 @@ def main(n: int) -> None:
         print(
             f"| {tool.name} | {each:.2f} | {each + made:.2f} | {ratios} | {tool.scores / each * 1e6:,.0f} | {start:.2f} |"
         )
-    print(f"\nnine retrieval metrics and the intent: {core_speed(table):,.0f} scores a second on one core")
+    print(f"\nnine retrieval metrics and the intent: {core_speed(given):,.0f} scores a second on one core")
     for tool in tools[1:]:
         print(f"{tool.name}: equal to 1e-12 in {found[tool.name][3]}")
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Part", "Row", "cells", "columns_of", "is_table", "parts", "parts_of", "rows_of"]
 
 _ROWS = 4096
+_ROWS_IN_MEMORY = 1 << 16
 _BUFFER = 1 << 18
 _TABLES = {"Parquet", "Arrow", "Arrow stream"}
 
@@ -30,6 +31,11 @@ class Part(NamedTuple):
 
     number: int
     batch: pa.RecordBatch
+
+    def pieces(self, rows: int = _ROWS) -> Iterator[Part]:
+        """The same in parts of at most so many rows."""
+        for start in range(0, self.batch.num_rows, rows):
+            yield Part(self.number + start, self.batch.slice(start, rows))
 
 
 class Row(NamedTuple):
@@ -59,17 +65,16 @@ def parts(path: Path) -> Iterator[Part]:
     number = 1
     with _opened(path) as (_, batches):
         while (batch := _next(path, batches, number)) is not None:
-            for start in range(0, batch.num_rows, _ROWS):
-                yield Part(number + start, batch.slice(start, _ROWS))
+            yield from Part(number, batch).pieces()
             number += batch.num_rows
 
 
 def parts_of(name: str | Path, table: pa.Table) -> Iterator[Part]:
-    """The rows of a table in memory in the parts that it is made of; raises as `parts`, in the table's `name`."""
+    """The rows of a table in memory, in large parts; raises as `parts`, in the table's `name`."""
     _refuse_twice(name, table.schema)
     number, batches = 1, iter(table.to_batches())
     while (batch := _next(name, batches, number)) is not None:
-        yield Part(number, batch)
+        yield from Part(number, batch).pieces(_ROWS_IN_MEMORY)
         number += batch.num_rows
 
 

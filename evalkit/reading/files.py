@@ -198,8 +198,9 @@ def take_rows(
 ) -> None:
     """Put the rows of a table to what was read of it; raises BadData where it cannot go on."""
     for part in parts:
-        for row in rows_of(name, part):
-            take_row(reading, name, row, model, rejecting=rejecting)
+        for piece in part.pieces():
+            for row in rows_of(name, piece):
+                take_row(reading, name, row, model, rejecting=rejecting)
 
 
 def take_row(

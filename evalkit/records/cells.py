@@ -106,4 +106,9 @@ def _lists(name: str, texts: Column, between: str) -> Column:
 def constant(name: str, record: EvalRecord, n: int) -> Column:
     """The column of `n` records that all hold what this one does."""
     value, kind = value_of(record, name), cast("Any", COLUMNS[name])
-    return pa.nulls(n, kind) if value is None else pa.array([value], kind).take(np.zeros(n, dtype=np.int64))
+    if value is None:
+        return pa.nulls(n, kind)
+    if value == ():  # as always where nothing is said, and quicker
+        starts: Column = pa.array(np.zeros(n + 1, dtype=np.int32))
+        return pa.ListArray.from_arrays(starts, pa.array([], _TEXT))
+    return pa.array([value], kind).take(np.zeros(n, dtype=np.int64))

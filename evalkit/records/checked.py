@@ -118,8 +118,11 @@ def _plain(kind: Any, cells: Cells, asks: Sequence[Any]) -> _Checked | None:
 def _texts(cells: Cells, asks: Sequence[Any]) -> _Checked | None:
     if not (_is_text(cells) or (Digits in asks and _types.is_integer(cells.type))):
         return None
-    texts = cells.cast(pa.string())
-    return _Checked(texts, _within(pc.utf8_length(texts), bounds(asks)))
+    texts, limits = cells.cast(pa.string()), bounds(asks)
+    sizes = pc.binary_length(texts)  # as many as characters, where there are fewer than two
+    if set(limits.values()) - {0, 1}:
+        sizes = pc.utf8_length(texts)
+    return _Checked(texts, _within(sizes, limits))
 
 
 def _flags(cells: Cells, asks: Sequence[Any]) -> _Checked | None:  # noqa: ARG001 - one shape for all
@@ -198,13 +201,15 @@ def _lists(of: Sequence[Any], cells: Cells) -> _Checked | None:
         return None
     items = cells.flatten()
     checked = _checked(kind, items) or _Checked(pa.nulls(len(items)), np.zeros(len(items), dtype=np.bool_))
-    taken = np.where(there(items), checked.taken, is_any(kind) or is_nullable(kind))
+    bad = ~np.where(there(items), checked.taken, is_any(kind) or is_nullable(kind))
     ends = np.concatenate(([0], np.cumsum(lengths(cells))))
-    bad = np.concatenate(([0], np.cumsum(~taken)))[ends]
     starts: Cells = pa.array(ends, pa.int32())
     missing: Cells = pc.is_null(cells)
     lists = pa.ListArray.from_arrays(starts, checked.cells, mask=missing)
-    return _Checked(lists, bad[1:] == bad[:-1])
+    if not bad.any():
+        return _Checked(lists, np.ones(len(cells), dtype=np.bool_))
+    before = np.concatenate(([0], np.cumsum(bad)))[ends]
+    return _Checked(lists, before[1:] == before[:-1])
 
 
 def _objects(of: Sequence[Any], cells: Cells) -> _Checked | None:

@@ -1,4 +1,4 @@
-"""A file of records in batches of columns, and where in the file each record stands.
+"""Lines of JSON in batches of columns, and where in the text each record stands.
 
 What a form of the file matches is taken apart by it; every other line goes through the models, and teaches the
 forms once enough have.

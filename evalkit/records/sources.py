@@ -83,6 +83,7 @@ class Lines(FileSource):
     def __init__(self, path: Path, *, learn_after: int = LEARN_AFTER, block_bytes: int = BLOCK_BYTES) -> None:
         """The records of the lines at `path`, so many bytes at once; forms are learned after `learn_after` bytes."""
         super().__init__(path)
+        self._packed = kind_of(path) != "lines"
         self._sizes = {"learn_after": learn_after, "block_bytes": block_bytes}
 
     def record(self, number: int, offset: int, size: int) -> EvalRecord:
@@ -94,8 +95,7 @@ class Lines(FileSource):
     @cached_property
     def _text(self) -> int:
         """The descriptor of the text."""
-        packed = kind_of(self.file.path) != "lines"
-        return self.file.aside(self._unpack) if packed else self.file.descriptor
+        return self.file.aside(self._unpack) if self._packed else self.file.descriptor
 
     def _unpack(self, out: IO[bytes]) -> None:
         with decoded(self.file.path) as text:

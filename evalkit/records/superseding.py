@@ -52,10 +52,10 @@ class Seen:
 
 def keys_of(columns: Columns) -> list[str]:
     """The identity of each sample, in order."""
-    ids, repeats = columns.values("sample_id"), columns.values("repeat")
-    if not any(repeats) and not columns.contains("sample_id", ["#"]).any():
+    ids = columns.values("sample_id")
+    if not columns.numbers("repeat").any() and not columns.contains("sample_id", ["#"]).any():
         return ids
-    return [sample_key(name, repeat) for name, repeat in zip(ids, repeats, strict=True)]
+    return [sample_key(name, repeat) for name, repeat in zip(ids, columns.values("repeat"), strict=True)]
 
 
 def newest(keys: Sequence[str], answered: Sequence[bool]) -> dict[int, int]:

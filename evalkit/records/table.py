@@ -51,6 +51,7 @@ class Records(Sequence[EvalRecord]):
         self._by_row = ByRow(rows)
         self._vocabulary: dict[str, int] = {}
         self._codes: dict[str, Codes] = {}
+        self._lists: dict[str, Lists] = {}
         self._groups: dict[str, Groups] = {}
         self.of_run: Mapping[str, str] = {}
         self.superseded = superseded
@@ -104,7 +105,7 @@ class Records(Sequence[EvalRecord]):
 
     def lists(self, *names: str) -> tuple[Lists, ...]:
         """Each column of lists as offsets and codes over the same vocabulary; items that are null are -1."""
-        return tuple(self._of(name).lists(name, self._code) for name in names)
+        return tuple(self._coded_lists(name) for name in names)
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """A column of numbers as (n,) float64; null is NaN, true is 1."""
@@ -180,6 +181,12 @@ class Records(Sequence[EvalRecord]):
         if name not in self._codes:
             self._codes[name] = locked(self._of(name).codes(name, self._code))
         return self._codes[name]
+
+    def _coded_lists(self, name: str) -> Lists:
+        if name not in self._lists:
+            offsets, codes, missing = self._of(name).lists(name, self._code)
+            self._lists[name] = Lists(locked(offsets), locked(codes), locked(missing))
+        return self._lists[name]
 
     def _needs_retrieval(self) -> NDArray[np.float64]:
         """As `Case.needs_retrieval`, from its columns."""

@@ -37,21 +37,23 @@ def table_batches(
             yield Batch(columns, Places.of(numbers))
         else:
             good = Batch(columns.filter(pa.array(sure)), Places.of(numbers[sure]))
-            rest = _by_row(name, part, ~sure, reading, rejecting=rejecting)
-            yield gathered([good, rest])
+            yield gathered([good, *_by_row(name, part, ~sure, reading, rejecting=rejecting)])
 
 
 def _by_row(
     name: str | Path, part: Part, odd: Marks, reading: Reading[EvalRecord], *, rejecting: bool
-) -> Batch:
-    """The records among the rows marked as `odd`."""
+) -> Iterator[Batch]:
+    """The records among the rows marked as `odd`, by the models, not too many at a time."""
     mentioned = set(part.batch.schema.names)
-    found: dict[int, EvalRecord] = {}
-    for row in rows_of(name, part, None if odd.all() else np.flatnonzero(odd).tolist()):
-        take_row(reading, name, row, EvalRecord, rejecting=rejecting)
-        for item in taken(reading):
-            found[row.number] = asked(item, item.model_fields_set | mentioned)
-    return Batch(of_rows([*found.values()]), Places.of(np.array([*found], dtype=np.int64)))
+    for piece in part.pieces():
+        start = piece.number - part.number
+        marks = odd[start : start + piece.batch.num_rows]
+        found: dict[int, EvalRecord] = {}
+        for row in rows_of(name, piece, None if marks.all() else np.flatnonzero(marks).tolist()):
+            take_row(reading, name, row, EvalRecord, rejecting=rejecting)
+            for item in taken(reading):
+                found[row.number] = asked(item, item.model_fields_set | mentioned)
+        yield Batch(of_rows([*found.values()]), Places.of(np.array([*found], dtype=np.int64)))
 
 
 def vouched(batch: pa.RecordBatch) -> tuple[pa.Table, Marks]:

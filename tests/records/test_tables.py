@@ -312,3 +312,15 @@ def test_a_table_whose_texts_are_damaged_is_refused() -> None:
         Records.of(pa.table({"sample_id": bad}))
     with pytest.raises(BadData, match="'sample_id' twice"):
         Records.of(pa.table([pa.array(["a"])] * 2, names=["sample_id"] * 2))
+
+
+def test_many_rows_that_need_it_stand_where_they_stood() -> None:
+    """More than go through the models at a time, among others that do not, in several pieces."""
+    said = [None if number % 3 else f"behave {number}" for number in range(20_000)]
+    whole = pa.table({"sample_id": [f"c{number}" for number in range(20_000)], "expectation": said})
+    table = pa.concat_tables([whole.slice(0, 13), whole.slice(13)])
+    found = Records.of(table)
+    assert found.column("sample_id") == whole["sample_id"].to_pylist()
+    assert found.given("expectation").tolist() == [text is not None for text in said]
+    bad = table.append_column("repeat", pa.array([-(number % 7_000 == 0) for number in range(20_000)]))
+    assert [fault.line for fault in faults_of(bad)] == [1, 7_001, 14_001]
