@@ -61,6 +61,13 @@ class UsageError(EvalkitError):
     exit_code = 2
 
 
+_HINTS = {
+    "target": " A function of your own is named module:function.",
+    "judge": " A judge is a table [judges.NAME] of evalkit.toml, see docs/judges.md.",
+}
+"""What else a name of that kind may be."""
+
+
 class UnknownName(UsageError):
     """No extension of that kind has that name; the message lists the nearest names and counts the others."""
 
@@ -71,8 +78,7 @@ class UnknownName(UsageError):
         self.kind, self.name = kind, name
         near = difflib.get_close_matches(name, names, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        if kind == "target":
-            hint += " A function of your own is named module:function."
+        hint += _HINTS.get(kind, "")
         super().__init__(f"unknown {kind} {name!r}.{hint} Known: {self._listed() or 'none'}.")
 
     def _listed(self) -> str:

@@ -51,6 +51,7 @@ _FUNCTIONS = {"eval": "eval_"}
 
 _INTERRUPTED = 130
 _IO_ERROR = 74
+_SENTENCE = 200
 
 
 class _Commands(click.Group):
@@ -67,6 +68,14 @@ class _Commands(click.Group):
         module = importlib.import_module(f"evalkit.cli.{_COMMANDS[cmd_name]}")
         command: click.Command = getattr(module, _FUNCTIONS.get(cmd_name, cmd_name))
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands, each with its first sentence whole."""
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, each.get_short_help_str(limit=_SENTENCE)) for name, each in found if each]
+            )
 
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

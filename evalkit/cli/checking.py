@@ -62,6 +62,7 @@ def check(
 
 def _show(found: Check, eval_set: Path) -> None:
     from evalkit.report.text import visible  # noqa: PLC0415 - heavy imports wait for the command
+    from evalkit.report.wording import times  # noqa: PLC0415
 
     _summary(found)
     for title, faults in (("error", found.faults), ("warning", found.warnings)):
@@ -72,7 +73,7 @@ def _show(found: Check, eval_set: Path) -> None:
         click.echo(f"… and {hidden} more; --limit shows them")
     if found.lines:
         click.echo(visible(f"{eval_set}: {found.lines}"))
-    click.echo(visible(f"{eval_set}: {found.n_faults} errors, {found.n_warnings} warnings"))
+    click.echo(visible(f"{eval_set}: {times(found.n_faults, 'error')}, {times(found.n_warnings, 'warning')}"))
 
 
 def _summary(found: Check) -> None:

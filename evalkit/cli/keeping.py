@@ -41,7 +41,7 @@ def verify(
 
     Nothing is changed, also not while the run goes on. Ends with 0 where every line holds and the run is
     complete, with 65 where a line holds no record or the manifest disagrees, with 3 where the last line is torn
-    or the run did not come to its end: `--resume` goes on with it.
+    or the run did not come to its end: `--resume` goes on with it. An empty file without a manifest ends it with 66.
 
     \b
     evalkit verify latest
@@ -67,9 +67,9 @@ def verify(
 def repair(*, run: str, runs_dir: Path, reports_dir: Path, as_json: bool) -> None:  # noqa: ARG001
     """Leave a run in which every line holds, and lose no byte of it.
 
-    Whole records inside broken lines get lines of their own. All other bytes of broken lines go to
-    `<run_id>.torn`, and the file as it was stays as `<run_id>.before-repair`; a file that is whole is not
-    touched. The manifest's counts follow; samples that are missing are asked by `--resume`. Ends with 75 while
+    Whole records inside broken lines get lines of their own, where they are of the same run as the other lines. All
+    other bytes of broken lines go to `<name>.torn`, and the file as it was stays as `<name>.before-repair`; a file
+    that is whole is not touched. The manifest's counts follow; samples that are missing are asked by `--resume`. Ends with 75 while
     somebody writes the run.
 
     \b

@@ -114,7 +114,10 @@ def held_by_rights(digest: Digest) -> Verdict | str:
         return f"no baseline {place}; `evalkit baseline accept {run.manifest.run_id}` makes one"
     base = baselines.load(place)
     if base.target != run.manifest.target:
-        return f"the baseline {place} is of the target {base.target}"
+        return (
+            f"the baseline {place} is of the target {base.target}; hold runs of {run.manifest.target} against one of "
+            f"their own with `evalkit baseline accept {run.manifest.run_id} --name NAME` and `evalkit gate --baseline NAME`"
+        )
     after = snapshot(
         run.records, run.results, run.manifest, cluster=policy.cluster, overridden=run.overridden
     )

@@ -20,9 +20,9 @@ _Every: TypeAlias = "Mapping[str, list[Mention]]"
 def competed(required: Mapping[str, SlotSpec], every: _Every, texts: Sequence[Said]) -> dict[str, Scored]:
     """Each slot's own mentions with their nearness, out of all that could be its.
 
-    Mentions inside a value of another slot's list are none. Slots of one type compete for a mention: a slot to which
-    nothing stands nearer goes first, then the nearest; the reference value is no slot's to lose. Begin and end
-    of one type are the two mentions that fit best in that order.
+    Mentions inside a value of another slot's list are none. Slots of one type, and those with lists, compete for a
+    mention: a slot to which nothing stands nearer goes first, then the nearest; the reference value is no slot's to
+    lose. Begin and end of one type are the two mentions that fit best in that order.
     """
     return _scored(required, _outside(every, required), texts)
 
@@ -71,13 +71,17 @@ def _scored(
     return own | _ranges(required, scores)
 
 
-_Place: TypeAlias = "tuple[str | None, int, int]"
+_Place: TypeAlias = "tuple[str | None, str, int, int]"
 _Claim: TypeAlias = "tuple[bool, float]"
 
 
 def _place(slot: SlotSpec, one: Mention) -> _Place:
-    """Where slots of one type compete."""
-    return slot.type, id(one.said), one.start
+    """Where slots of one type compete; a slot of no type and no list has its place for itself.
+
+    A pattern of its own says what the slot is looked for by: what matches fills it, whatever else it fills.
+    """
+    alone = "" if slot.type or slot.values else slot.name
+    return slot.type, alone, id(one.said), one.start
 
 
 def _claims(found: Scored) -> list[tuple[_Claim, Mention]]:

@@ -3,9 +3,6 @@
 Exchanges go through `send`, `chunks` and `ended`. Without a tape these are the transport's own. A `Recording`
 notes what passes; a `Playing` gives it again without a network, errors and silences too, so that whatever reads
 exchanges cannot tell the difference. A tape holds for the task that it was put in, and for those made from it.
-
-What is kept of a body are the decoded bytes as they were read. Secrets that this process knows are replaced by
-stand-ins of the same length.
 """
 
 from __future__ import annotations
@@ -13,90 +10,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import re
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import Any, Literal
 
 import httpx
 
 from evalkit.net import transport
-from evalkit.net.masking import KNOWN
+from evalkit.net.taken import Taken, stood_in
 from evalkit.net.transport import Stamped, Stamps, WireError
 
-__all__ = ["Playing", "Recording", "Taken", "again", "chunks", "ended", "on", "playing", "send"]
+__all__ = ["Playing", "Recording", "again", "chunks", "ended", "on", "playing", "send"]
 
-_IDENTIFYING = re.compile(r"authorization|cookie|api-?key|token|secret|password", re.IGNORECASE)
 _MOST = 16 << 20
 _KEY = "taken"
-
-
-@dataclass(slots=True)
-class Taken:
-    """One exchange. Times are seconds of the monotonic clock of the process that saw it.
-
-    `end` says how it ended: `whole`, `cut` by a deadline or an interrupt, `left` by a reader that had enough, or
-    with the `error` [type, kind, message]. `status` is null where there was no response.
-    """
-
-    method: str
-    url: str
-    headers: list[list[str]]
-    stamps: dict[str, float | None] = field(default_factory=dict)
-    status: int | None = None
-    reply_headers: list[list[str]] = field(default_factory=list)
-    pieces: list[Stamped] = field(default_factory=list)
-    end: Literal["whole", "cut", "left", "error"] = "left"
-    error: list[str] | None = None
-    ended_at: float = 0.0
-
-    @property
-    def body(self) -> bytes:
-        """The pieces in one."""
-        return b"".join(piece.data for piece in self.pieces)
-
-    @property
-    def tells_secret(self) -> bool:
-        """Whether a secret stands in the response in one piece, where it can be stood in for."""
-        told = [value.encode("utf-8", "surrogatepass") for _, value in self.reply_headers]
-        return any(KNOWN.stood_in(part) != part for part in [self.body, *told])
-
-    def plain(self) -> dict[str, Any]:
-        """The exchange as JSON, secrets stood in for; bytes are texts of one character a byte."""
-        found = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-        body = KNOWN.stood_in(self.body)
-        return {
-            **found,
-            "url": _stood_in(self.url),
-            "headers": [_kept(*header) for header in self.headers],
-            "reply_headers": [_kept(*header) for header in self.reply_headers],
-            "error": self.error and [_stood_in(part) for part in self.error],
-            "pieces": list(_cut(body, self.pieces)),
-        }
-
-    @classmethod
-    def of(cls, plain: dict[str, Any]) -> Taken:
-        """The exchange that was made `plain`."""
-        pieces = [Stamped(text.encode("latin-1"), at) for at, text in plain["pieces"]]
-        return cls(**{**plain, "pieces": pieces})
-
-
-def _cut(body: bytes, pieces: Sequence[Stamped]) -> Iterator[list[Any]]:
-    begin = 0
-    for piece in pieces:
-        yield [piece.arrived_at, body[begin : begin + len(piece.data)].decode("latin-1")]
-        begin += len(piece.data)
-
-
-def _stood_in(text: str) -> str:
-    return KNOWN.stood_in(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
-
-
-def _kept(name: str, value: str) -> list[str]:
-    """A header; of one that identifies somebody only that it was there."""
-    return [name, "***" if _IDENTIFYING.search(name) else _stood_in(value)]
 
 
 class Recording:
@@ -190,7 +117,7 @@ class Playing:
     def _next(self, request: httpx.Request) -> Taken:
         if not self.left:
             raise WireError("not_captured", "the capture has no further exchange of this sample.")
-        wanted = (request.method, _path(_stood_in(str(request.url))))
+        wanted = (request.method, _path(stood_in(str(request.url))))
         same = [taken for taken in self.left if (taken.method, _path(taken.url)) == wanted]
         found = same[0] if same else self.left[0]
         self.left.remove(found)

@@ -20,6 +20,7 @@ _MAX_SIZE_LINE = 1 << 10
 _MAX_INTERIM = 16
 
 _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_TARGET = re.compile(rb"[\x21-\x7e]+")
 _UNWRITABLE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9][0-9])(?: ([^\x00-\x08\x0a-\x1f\x7f]*))?")
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?\r\n")
@@ -32,13 +33,7 @@ Headers = list[tuple[bytes, bytes]]
 def request_bytes(request: httpx.Request, body: bytes) -> bytes:
     """The request on the wire; raises LocalProtocolError where it cannot be written unambiguously."""
     method, target = request.method.encode("ascii", "replace"), request.url.raw_path
-    sound = (
-        _TOKEN.fullmatch(method)
-        and target
-        and target.isascii()
-        and not re.search(rb"[\x00-\x20\x7f]", target)
-    )
-    if not sound:
+    if not (_TOKEN.fullmatch(method) and _TARGET.fullmatch(target)):
         raise httpx.LocalProtocolError("the method or the address cannot be written")
     lines = [b"%b %b HTTP/1.1" % (method, target)]
     for name, value in request.headers.raw:

@@ -7,7 +7,7 @@ A verdict is of the family of all changes asked for, so that many slices do not 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -131,14 +131,16 @@ def compare(
         refusals=refused,
         family=len({change.evidence for change in judgement if change.p_holm is not None}),
         same_set=bool(base.eval_set_sha256) and base.eval_set_sha256 == run.eval_set_sha256,
-        incomplete=tuple(
-            f"the {name} is incomplete: {shortfall(side)}"
-            for name, side in (("base", base), ("run", run))
-            if side.eval_set_sha256 and not side.complete
-        ),
+        incomplete=tuple(_incomplete(base, run)),
         cluster=run.cluster,
         overridden={name: n for name, n in run.overridden.items() if name in names},
     )
+
+
+def _incomplete(base: Snapshot, run: Snapshot) -> Iterator[str]:
+    for name, side in (("base", base), ("run", run)):
+        if side.eval_set_sha256 and not side.complete:
+            yield f"the {name} is incomplete: {shortfall(side)}"
 
 
 def _require(dimensions: Sequence[str], run: Snapshot) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from evalkit.metrics.intent import near_misses, unknown_parents
 from evalkit.records import Records
 from evalkit.report.digest import Digest, Run
-from evalkit.report.wording import drawn_together
+from evalkit.report.wording import drawn_together, times
 
 __all__ = ["notes"]
 
@@ -40,7 +40,7 @@ def _state(digest: Digest) -> Iterator[str]:
         )
     if digest.failures.unjudged:
         yield (
-            f"{digest.failures.unjudged} samples have nothing to hold them against, or rules that are undecided: "
+            f"{times(digest.failures.unjudged, 'sample')} with nothing to be held against, or with undecided rules: "
             "neither passed nor failed."
         )
 

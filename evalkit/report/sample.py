@@ -5,23 +5,13 @@ The texts are raw; each sink makes them safe in its own way.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from evalkit.contracts import (
-    Attempt,
-    ChannelError,
-    EvalRecord,
-    Outcome,
-    SlotSpec,
-    StepSpec,
-    ToolCall,
-    Verdict,
-)
-from evalkit.finding import Disagreement, Evidence, Finding, StepFinding, disagreements, evidence, steps
-from evalkit.report.figures import milliseconds
+from evalkit.contracts import EvalRecord, Outcome
+from evalkit.finding import disagreements, evidence, steps
+from evalkit.report import sample_words as words
 from evalkit.report.reasons import Reason
 from evalkit.rules.logic import named
 
@@ -79,65 +69,42 @@ def _asked(record: EvalRecord) -> Iterator[Row]:
         yield ("question" if len(turns) == 1 else f"turn {number}"), turn
     yield "difficulty", record.difficulty or ""
     yield "trap", record.trap_type or ""
-    yield "tags", _joined(record.tags)
-    yield "asked at", _text(record.asked_at)
+    yield "tags", words.joined(record.tags)
+    yield "asked at", words.text(record.asked_at)
 
 
 def _expected(record: EvalRecord) -> Iterator[Row]:
-    yield "intent", _joined((record.intent_l1, record.intent_l2), " / ")
+    yield "intent", words.joined((record.intent_l1, record.intent_l2), " / ")
     yield "needs retrieval", {True: "yes", False: "no", None: ""}[record.needs_retrieval]
-    yield "documents", _joined(record.reference_doc_ids)
-    yield "also welcome", _joined(record.reference_doc_ids_nice)
+    yield "documents", words.joined(record.reference_doc_ids)
+    yield "also welcome", words.joined(record.reference_doc_ids_nice)
     yield "answer", record.reference or ""
-    yield "slots", _lines(_slot(slot) for slot in record.required_slots)
-    yield "steps", _lines(_step(step) for step in record.required_steps)
+    yield "slots", words.lines(words.slot(slot) for slot in record.required_slots)
+    yield "steps", words.lines(words.step(step) for step in record.required_steps)
     if record.expected_tools is not None:
-        yield "tool calls", _lines(map(_call, record.expected_tools)) or "none"
-    yield "turns", _text(record.expected_turns)
-    yield "rules", _lines(f"{rule.type} {_json(rule.params)}" for rule in record.rules)
+        yield "tool calls", words.lines(map(words.call, record.expected_tools)) or "none"
+    yield "turns", words.text(record.expected_turns)
+    yield "rules", words.lines(f"{rule.type} {words.plain(rule.params)}" for rule in record.rules)
     if record.expectation:
-        yield "expectation", _json(record.expectation.model_dump(mode="json", exclude_defaults=True))
+        yield "expectation", words.plain(record.expectation.model_dump(mode="json", exclude_defaults=True))
 
 
 def _observed(record: EvalRecord) -> Iterator[Row]:
     yield "intent", record.intent_pred or ""
-    yield "all intents", _joined(record.intent_pred_all) if len(record.intent_pred_all) > 1 else ""
-    yield "sub-questions", _lines(record.sub_questions)
+    yield "all intents", words.joined(record.intent_pred_all) if len(record.intent_pred_all) > 1 else ""
+    yield "sub-questions", words.lines(record.sub_questions)
     if record.retrieved_doc_ids is not None:
-        yield "documents", _lines(_ranked(record)) or "none"
+        yield "documents", words.lines(_ranked(record)) or "none"
     yield "answer", "(empty)" if record.response == "" else record.response or ""
     yield "thinking", record.thinking or ""
     if record.tool_calls is not None:
-        yield "tool calls", _lines(map(_call, record.tool_calls)) or "none"
-    yield "filled slots", _json(record.filled_slots)
-    yield "found slots", _lines(map(_evidence, evidence(record)))
-    yield "found steps", _lines(map(_seen, steps(record) or ()))
-    yield "sources differ", _lines(map(_difference, disagreements(record)))
-    yield "done steps", _joined(record.done_steps or ())
-    yield "contexts", _lines(_contexts(record), "\n\n")
-
-
-def _difference(found: Disagreement) -> str:
-    """A slot of which user, agent and target tell different things, and where each does."""
-    return f"{found.slot}: {found.kind}: {_joined(map(_finding, found.findings))}"
-
-
-def _evidence(found: Evidence) -> str:
-    """A slot, and where which source tells it."""
-    told = (one for one in (found.stated, found.confirmed, found.reported) if one)
-    return f"{found.slot.name}: {_joined(map(_finding, told)) or 'not found'}"
-
-
-def _finding(one: Finding) -> str:
-    span = f", {one.span[0]}–{one.span[1]}" if one.span else ""
-    place = "" if one.turn is None else f" ({one.source}, turn {one.turn + 1}{span})"
-    return f"{one.evidence} {one.value}{place}"
-
-
-def _seen(one: StepFinding) -> str:
-    place = "" if one.turn is None else f", turn {one.turn + 1}"
-    lacks = "" if one.in_order else f", too early: lacks {_joined(one.lacks)}"
-    return f"{one.step} ({one.source}{place}{lacks})"
+        yield "tool calls", words.lines(map(words.call, record.tool_calls)) or "none"
+    yield "filled slots", words.plain(record.filled_slots)
+    yield "found slots", words.lines(map(words.evidence, evidence(record)))
+    yield "found steps", words.lines(map(words.seen, steps(record) or ()))
+    yield "sources differ", words.lines(map(words.difference, disagreements(record)))
+    yield "done steps", words.joined(record.done_steps or ())
+    yield "contexts", words.lines(_contexts(record), "\n\n")
 
 
 def _ranked(record: EvalRecord) -> Iterator[str]:
@@ -160,31 +127,20 @@ def _contexts(record: EvalRecord) -> Iterator[str]:
 def _rules(record: EvalRecord) -> Iterator[Row]:
     """What the rules come to, and each verdict under the name by which it decides."""
     if record.verdicts:
-        yield "in all", _joined((_passed(record.rules_passed), _by(record.rules_decided_by)))
+        yield (
+            "in all",
+            words.joined((words.passed(record.rules_passed), words.decided(record.rules_decided_by))),
+        )
     for name, verdict in named(record.verdicts).items():
-        yield name, _verdict(verdict)
-        yield f"{name}: found", _json(verdict.detail)
-
-
-def _by(names: str) -> str:
-    return f"by {names}" if names else ""
-
-
-def _verdict(verdict: Verdict) -> str:
-    score = "" if verdict.score is None else f"score {verdict.score:.3g}"
-    hard = "hard" if verdict.hard else ""
-    return _joined((_passed(verdict.passed), score, hard, verdict.reason), " · ")
+        yield name, words.verdict(verdict)
+        yield f"{name}: found", words.plain(verdict.detail)
 
 
 def _judged(record: EvalRecord) -> Iterator[Row]:
     for name, said in record.judgements.items():
         score = "" if said.score is None else f"score {said.score:.3g}"
         status = "" if said.status == "ok" else said.status
-        yield name, _joined((status, score, said.label or "", said.reason, said.judge), " · ")
-
-
-def _passed(passed: bool | None) -> str:  # noqa: FBT001 - a verdict's own value
-    return {True: "passed", False: "failed", None: "undecided"}[passed]
+        yield name, words.joined((status, score, said.label or "", said.reason, said.judge), " · ")
 
 
 def _dialog(record: EvalRecord) -> Iterator[Row]:
@@ -192,7 +148,7 @@ def _dialog(record: EvalRecord) -> Iterator[Row]:
         yield f"user {number}", turn.sent_message
         status = "" if turn.status == "ok" else f"[{turn.status}] "
         yield f"reply {number}", f"{status}{turn.reply}"
-        yield f"tools {number}", _lines(map(_call, turn.tool_calls))
+        yield f"tools {number}", words.lines(map(words.call, turn.tool_calls))
 
 
 def _channels(record: EvalRecord) -> Iterator[Row]:
@@ -201,71 +157,30 @@ def _channels(record: EvalRecord) -> Iterator[Row]:
         ("evidence", record.evidence_status, record.evidence_error, record.evidence_attempts),
     ):
         yield name, status
-        yield f"{name} error", _error(error)
-        yield f"{name} tries", _lines(map(_attempt, attempts)) if len(attempts) > 1 else ""
+        yield f"{name} error", words.error(error)
+        yield f"{name} tries", words.lines(map(words.attempt, attempts)) if len(attempts) > 1 else ""
     yield "documents from", record.evidence_source or ""
-    yield "flags", _joined(record.flags)
+    yield "flags", words.joined(record.flags)
     yield "from cache", "yes" if record.from_cache else ""
 
 
 def _times(record: EvalRecord) -> Iterator[Row]:
-    yield "first text", _time(record.ttft_ms)
-    yield "total", _time(record.total_ms)
+    yield "first text", words.time(record.ttft_ms)
+    yield "total", words.time(record.total_ms)
     for name in ("answer_timings", "evidence_timings"):
         timings = getattr(record, name)
         if timings is not None:
             given = timings.model_dump(exclude_none=True)
-            yield name.replace("_", " "), _joined(f"{key}={_json(value)}" for key, value in given.items())
+            yield (
+                name.replace("_", " "),
+                words.joined(f"{key}={words.plain(value)}" for key, value in given.items()),
+            )
 
 
 def _further(record: EvalRecord) -> Iterator[Row]:
     yield "run", record.run_id or ""
-    yield "started", _text(record.started_at)
-    yield "usage", _json(record.usage.model_dump(exclude_none=True)) if record.usage else ""
-    yield "trace ids", _json(record.trace_ids)
-    yield "chunks", _joined(record.retrieved_chunk_ids or ())
-    yield from ((name, _json(value)) for name, value in (record.model_extra or {}).items())
-
-
-def _slot(slot: SlotSpec) -> str:
-    return f"{slot.name} = {_json(slot.value)}" if slot.value is not None else slot.name
-
-
-def _step(step: StepSpec) -> str:
-    return f"{step.name} (after {_joined(step.after)})" if step.after else step.name
-
-
-def _call(call: ToolCall) -> str:
-    end = f" ! {call.error}" if call.error else f" → {_json(call.result)}" if call.result is not None else ""
-    return f"{call.name}{_json(call.arguments) or '{}'}{end}"
-
-
-def _attempt(attempt: Attempt) -> str:
-    return _joined((attempt.status, _time(attempt.total_ms), _error(attempt.error)), " · ")
-
-
-def _error(error: ChannelError | None) -> str:
-    if error is None:
-        return ""
-    body = f"body: {error.body}" if error.body else None
-    return _joined((error.kind, _text(error.http_status), error.code, error.message, body), " · ")
-
-
-def _time(value: float | None) -> str:
-    return "" if value is None else milliseconds(value)
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
-
-
-def _joined(parts: Iterable[str | None], by: str = ", ") -> str:
-    return by.join(part for part in parts if part)
-
-
-def _lines(parts: Iterable[str], by: str = "\n") -> str:
-    return by.join(parts)
-
-
-def _json(value: Any) -> str:
-    return "" if value in (None, {}, []) else json.dumps(value, ensure_ascii=False)
+    yield "started", words.text(record.started_at)
+    yield "usage", words.plain(record.usage.model_dump(exclude_none=True)) if record.usage else ""
+    yield "trace ids", words.plain(record.trace_ids)
+    yield "chunks", words.joined(record.retrieved_chunk_ids or ())
+    yield from ((name, words.plain(value)) for name, value in (record.model_extra or {}).items())

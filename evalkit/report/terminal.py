@@ -26,7 +26,7 @@ from evalkit.report.rich_tables import cell, label, table
 from evalkit.report.sample import Section, layout
 from evalkit.report.summary import state
 from evalkit.report.text import one_line, visible
-from evalkit.report.wording import drawn_together
+from evalkit.report.wording import drawn_together, times
 from evalkit.report.worst import Direction, WorstRow
 
 __all__ = ["sample_view", "summary_view", "worst_view"]
@@ -94,7 +94,7 @@ def _title(digest: Digest) -> Text:
     about = [manifest.target, Path(manifest.eval_set).name] if manifest else []
     line = cell(run.run_id, "bold")
     line.append(
-        f"\n{one_line(' · '.join([*about, f'{digest.charged.n_total} samples', state(run, digest.charged.n_total)]))}\n",
+        f"\n{one_line(' · '.join([*about, times(digest.charged.n_total, 'sample'), state(run, digest.charged.n_total)]))}\n",
         "dim",
     )
     return line

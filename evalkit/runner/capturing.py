@@ -22,7 +22,8 @@ from evalkit import writing
 from evalkit.contracts import Case
 from evalkit.errors import NoInput, UsageError
 from evalkit.kinds import Ask
-from evalkit.net.capture import Recording, Taken, on
+from evalkit.net.capture import Recording, on
+from evalkit.net.taken import Taken
 from evalkit.reading.encoding import escaped
 from evalkit.runner.asking import AnyTarget, opened
 

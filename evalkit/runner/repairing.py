@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from typing import NamedTuple
 from evalkit import runs, writing
 from evalkit.contracts import EvalRecord, Manifest
 from evalkit.errors import BadData, StorageError
-from evalkit.reading import Line, parse
+from evalkit.reading import Line, parse, stem
 from evalkit.runner.verifying import Reject, Span, Verified, opened_bytes, record_in, spans, verify
 
 __all__ = ["Repaired", "repair"]
@@ -53,13 +53,13 @@ def repair(records: Path) -> Repaired:
     """Leave a file in which every line holds; a file that is whole already is not touched.
 
     Killed at any moment it leaves the old file or the new one. Locked where somebody writes the run, NoInput
-    where it cannot be read, StorageError where the disk refuses.
+    where it cannot be read or is empty, StorageError where the disk refuses.
     """
     files = runs.beside(records)
     with writing.lock(files.lock):
         with opened_bytes(records) as data:
-            whole, run_id = bytes(data), _run_id(records)
-            pieces = [piece for span in spans(data) for piece in _pieces(records, data, span, run_id)]
+            whole, ids = bytes(data), _run_ids(records, data)
+            pieces = [piece for span in spans(data) for piece in _pieces(records, data, span, ids)]
         lines = b"".join(piece.raw + b"\n" for piece in pieces if piece.holds)
         bad = [piece.raw for piece in pieces if not piece.holds]
         original = None
@@ -71,20 +71,25 @@ def repair(records: Path) -> Repaired:
     return Repaired(sum(piece.rescued for piece in pieces), sum(map(len, bad)), original, now)
 
 
-def _run_id(records: Path) -> str:
-    """The run whose records are looked for in broken lines."""
+def _run_ids(records: Path, data: mmap.mmap | bytes) -> set[str | None]:
+    """The runs whose records are looked for in broken lines: those of the whole lines, and of the manifest or the name.
+
+    A file may be called otherwise than the run that it holds: then no manifest is beside it, and its name is another.
+    """
     try:
         manifest = runs.manifest(records)
     except BadData:
         manifest = None
-    return manifest.run_id if manifest else records.name.removesuffix(".jsonl")
+    whole = (record_in(records, data, span) for span in spans(data))
+    found = {record.run_id for record in whole if isinstance(record, EvalRecord)}
+    return {*found, manifest.run_id if manifest else stem(records)}
 
 
-def _pieces(path: Path, data: mmap.mmap | bytes, span: Span, run_id: str) -> Iterator[_Piece]:
+def _pieces(path: Path, data: mmap.mmap | bytes, span: Span, ids: Collection[str | None]) -> Iterator[_Piece]:
     """A line as it is where it is blank or holds a record; else the records in it, and what is between them."""
     raw = data[span.begin : span.end]
     if isinstance(record_in(path, data, span), Reject):
-        yield from _rescued(raw, _chained(raw, list(_records(path, raw, run_id))))
+        yield from _rescued(raw, _chained(raw, list(_records(path, raw, ids))))
     else:
         yield _Piece(raw, holds=True)
 
@@ -120,32 +125,31 @@ def _begin(raw: bytes, places: list[tuple[int, int]], index: int) -> int:
     return places[index][0] if index < len(places) else len(raw)
 
 
-def _records(path: Path, raw: bytes, run_id: str) -> Iterator[tuple[int, int]]:
-    """Where records of that run begin and end in a broken line."""
+def _records(path: Path, raw: bytes, ids: Collection[str | None]) -> Iterator[tuple[int, int]]:
+    """Where records of those runs begin and end in a broken line."""
     text = raw.decode("latin-1")  # a character a byte, so that places in one are places in the other
     at = raw.find(_HEAD)
     while at >= 0:
-        end = _end_of_record(path, raw, text, at, run_id)
+        end = _end_of_record(path, raw, text, at, ids)
         if end is not None:
             yield at, end
         at = raw.find(_HEAD, at + 1 if end is None else end)
 
 
-def _end_of_record(path: Path, raw: bytes, text: str, at: int, run_id: str) -> int | None:
+def _end_of_record(path: Path, raw: bytes, text: str, at: int, ids: Collection[str | None]) -> int | None:
     """Where the record that begins there ends; None where none does."""
     try:
         _, end = _DECODER.raw_decode(text, at)
     except (ValueError, RecursionError):
         return None
     found = parse(path, Line(0, at, raw[at:end], ended=True), EvalRecord)
-    return end if isinstance(found, EvalRecord) and found.run_id == run_id else None
+    return end if isinstance(found, EvalRecord) and found.run_id in ids else None
 
 
 def _kept_aside(records: Path) -> Path:
     """Another name for the file as it is; the new file takes only its old name."""
-    stem = records.name.removesuffix(".jsonl")
     for number in count(1):
-        name = f"{stem}.before-repair" + (f"-{number}" if number > 1 else "")
+        name = f"{stem(records)}.before-repair" + (f"-{number}" if number > 1 else "")
         place = records.with_name(name)
         try:
             os.link(records, place)

@@ -77,7 +77,7 @@ def verify(records: Path) -> Verified:
     """Read every line of the run once, and hold the counts against the manifest.
 
     A last line without its `\\n` is ok where it holds and torn where it does not. NoInput where the file
-    cannot be read.
+    cannot be read, or has nothing in it and no manifest says of what run.
     """
     counts = dict.fromkeys(("ok", "rejected", "torn", "blank"), 0)
     ended: dict[str, Ended] = {}
@@ -92,7 +92,10 @@ def verify(records: Path) -> Verified:
             elif isinstance(what, Reject) and span.ended:
                 rejects.append(what)
             counts[_kind(what, span)] += 1
-    return _verified(records, counts, ended, rejects, strangers)
+    found = _verified(records, counts, ended, rejects, strangers)
+    if found.lines == found.blank and not runs.beside(records).manifest.exists():
+        raise NoInput(f"{records}: found no record, wanted at least one line.")
+    return found
 
 
 def _verified(
@@ -102,7 +105,6 @@ def _verified(
     rejects: list[Reject],
     of_runs: dict[str | None, int],
 ) -> Verified:
-    torn = runs.beside(records).torn
     facts = {
         "samples": len(ended),
         "answer_ok": sum(how.answer == "ok" for how in ended.values()),
@@ -114,11 +116,17 @@ def _verified(
         **counts,
         **facts,
         superseded=counts["ok"] - len(ended),
-        fragments=torn.stat().st_size if torn.exists() else 0,
+        fragments=_fragments(runs.beside(records).torn),
         state=state,
         rejects=tuple(rejects),
         disagreements=disagreements,
     )
+
+
+def _fragments(torn: Path) -> int:
+    """How many bytes of a run were put aside, the ends of the lines in which they stand not counted."""
+    raw = torn.read_bytes() if torn.exists() else b""
+    return len(raw) - raw.count(b"\n")
 
 
 def _kind(what: EvalRecord | Reject | None, span: Span) -> str:

@@ -49,7 +49,7 @@ def test_errors_and_the_count_stand_below_the_summary(tmp_path: Path) -> None:
     lines = shown(path).splitlines()
     places = [next(n for n, line in enumerate(lines) if part in line) for part in ("dimension", "error: ")]
     assert places == sorted(places)
-    assert lines[-1] == f"{path}: 1 errors, 1 warnings"
+    assert lines[-1] == f"{path}: 1 error, 1 warning"
 
 
 def test_rare_labels_are_one_warning(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalkit import EvalRecord
@@ -222,6 +222,14 @@ def completion_row(record: EvalRecord) -> float | None:
     return None if slot is None or step is None else 0.4 * slot + 0.6 * step
 
 
+two_of_one_pattern = EvalRecord(
+    sample_id="1",
+    query="b 13",
+    response="",
+    required_slots=[SlotSpec(name="a", pattern=r"\d{2}"), SlotSpec(name="b", pattern=r"\d{2}")],
+)
+"""Both slots match; that the word `b` stands beside takes nothing from `a`."""
+
 ROWS = {
     "slot_completion": slot_row,
     "step_completion": step_row,
@@ -231,6 +239,7 @@ ROWS = {
 
 
 @given(records=runs)
+@example(records=[two_of_one_pattern])
 def test_scores_equal_rows(agree: Callable[..., None], records: list[EvalRecord]) -> None:
     """Whatever the run, completion is what an independent row form says, and in range."""
     results = completion.compute(records)

@@ -81,7 +81,7 @@ LABELLED = {"intent_l2": "A", "intent_pred": "A"}
         (
             {},
             "complete",
-            "1 samples have nothing to hold them against, or rules that are undecided: neither passed nor failed.",
+            "1 sample with nothing to be held against, or with undecided rules: neither passed nor failed.",
         ),
         (
             {"intent_l2": "S14", "intent_pred": "Ｓ14"},

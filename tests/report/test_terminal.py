@@ -112,7 +112,7 @@ def test_an_incomplete_run_is_marked(make_digest, manifest: Manifest) -> None:
         [EvalRecord(sample_id="1")], manifest=manifest.model_copy(update={"state": "interrupted"})
     )
     lines = printed(summary_view(digest, files={}))
-    assert "demo · eval_set_v1.jsonl · 1 samples · interrupted, 1 of 10" in lines
+    assert "demo · eval_set_v1.jsonl · 1 sample · interrupted, 1 of 10" in lines
     assert "! The run is not complete: 1 of 10 samples are there." in lines
 
 

@@ -61,6 +61,7 @@ def mended(folder: Path) -> Repaired:
     assert not read(path, EvalRecord).faults
     if done.original:
         assert done.original.read_bytes() == before
+    assert done.now.fragments - (len(known) - known.count(b"\n")) == done.set_aside
     left = path.read_bytes() + (torn.read_bytes() if torn.exists() else b"").removeprefix(known)
     assert census(left) == census(before)
     return done
@@ -213,6 +214,17 @@ def test_a_record_of_another_run_inside_a_broken_line_is_not_taken(tmp_path: Pat
     assert mended(tmp_path).rescued == 1
 
 
+def test_a_file_that_was_renamed_is_mended_by_the_run_that_its_lines_are_of(tmp_path: Path) -> None:
+    lines = made(tmp_path)
+    glued = b"".join([lines[0], lines[1].rstrip(), lines[2], lines[3][:40]])
+    (tmp_path / "other.jsonl").write_bytes(glued)
+    done = repair(tmp_path / "other.jsonl")
+    assert (done.rescued, done.set_aside, done.now.ok, done.now.fragments) == (2, 40, 3, 40)
+    assert (tmp_path / "other.torn").read_bytes() == lines[3][:40] + b"\n"
+    assert (tmp_path / "other.before-repair").read_bytes() == glued
+    assert (tmp_path / "r.jsonl").read_bytes() == b"".join(lines)
+
+
 @given(
     st.lists(
         st.tuples(st.sampled_from(["cut", "zero", "glue", "flip", "insert"]), st.integers(0, 10**6)),
@@ -276,10 +288,21 @@ def test_records_without_a_manifest_and_an_empty_file(tmp_path: Path) -> None:
     (tmp_path / "theirs.jsonl").write_bytes(b'{"sample_id": "1", "query": "q"}\n')
     found = law(verify(tmp_path / "theirs.jsonl"))
     assert (found.ok, found.state, found.finished) == (1, None, True)
-    (tmp_path / "r.jsonl").touch()
-    assert checked(tmp_path).lines == 0
     with pytest.raises(NoInput):
         verify(tmp_path / "none.jsonl")
+    (tmp_path / "none.jsonl").write_bytes(b"\n \n")
+    for look in (verify, repair):
+        with pytest.raises(NoInput, match=r"none\.jsonl: found no record, wanted at least one line"):
+            look(tmp_path / "none.jsonl")
+
+
+def test_a_run_that_was_begun_and_has_no_line_yet_is_unfinished(tmp_path: Path) -> None:
+    made(tmp_path)
+    manifest = runs.manifest(tmp_path / "r.jsonl")
+    assert manifest is not None
+    runs.save(manifest.model_copy(update={"state": "running"}), tmp_path / "r.meta.json")
+    (tmp_path / "r.jsonl").write_bytes(b"")
+    assert (checked(tmp_path).lines, checked(tmp_path).finished) == (0, False)
 
 
 def test_a_failed_sample_that_was_asked_again_is_a_superseded_line(tmp_path: Path) -> None:

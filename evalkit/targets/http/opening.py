@@ -55,14 +55,8 @@ def target(name: str, spec: TargetSpec) -> Callable[..., AbstractAsyncContextMan
     async def opened(**given: Any) -> AsyncIterator[Ask]:
         settings = {each: parameter.default for each, parameter in parameters.items()} | given
         check_limits(f"target {name}", settings)
-        values, keys = _values(name, spec, settings)
-        options = _options(name, settings)
-        async with client(
-            base_url=str(values.get("base_url") or ""),
-            concurrency=settings["concurrency"],
-            use_env_proxy=settings["use_env_proxy"],
-        ) as opened_client:
-            yield Asking(spec=spec, client=opened_client, options=options, values=values, mask=mask_of(*keys))
+        async with _asking(name, spec, settings) as ask:
+            yield ask
 
     def settle(given: Mapping[str, Any]) -> dict[str, Any]:
         """Nothing; UsageError where what would be told of the target holds a secret."""
@@ -84,6 +78,19 @@ def target(name: str, spec: TargetSpec) -> Callable[..., AbstractAsyncContextMan
         description_sha256=_sha256(spec),
     )
     return opened
+
+
+@asynccontextmanager
+async def _asking(name: str, spec: TargetSpec, settings: Mapping[str, Any]) -> AsyncIterator[Ask]:
+    """The target with every parameter settled, its client open until the block ends."""
+    values, keys = _values(name, spec, settings)
+    options = _options(name, settings)
+    async with client(
+        base_url=str(values.get("base_url") or ""),
+        concurrency=settings["concurrency"],
+        use_env_proxy=settings["use_env_proxy"],
+    ) as opened:
+        yield Asking(spec=spec, client=opened, options=options, values=values, mask=mask_of(*keys))
 
 
 def _sha256(spec: TargetSpec) -> str:

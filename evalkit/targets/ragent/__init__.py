@@ -65,19 +65,13 @@ async def ragent(  # noqa: PLR0913 - the parameters of a target are its configur
             f"ragent: found engine {shown(engine)}, wanted one of {', '.join(get_args(Engine))}."
         )
     address = _settled({"base_url": base_url})["base_url"]
-    limits = {
-        "concurrency": concurrency,
-        "agent_streams": agent_streams,
-        "first_event_deadline_s": first_event_deadline_s,
-        "total_deadline_s": total_deadline_s,
-        "retries": retries,
-    }
-    check_limits("ragent", limits)
-    name, secret = _setting("RAGENT_USERNAME", username), _setting("RAGENT_PASSWORD", password)
+    deadlines = {"first_event_deadline_s": first_event_deadline_s, "total_deadline_s": total_deadline_s}
+    numbers = {"concurrency": concurrency, "agent_streams": agent_streams, "retries": retries}
+    check_limits("ragent", {**numbers, **deadlines})
     session = Session(
         client=client(base_url=address, concurrency=concurrency, use_env_proxy=use_env_proxy),
-        username=name,
-        password=secret,
+        username=_setting("RAGENT_USERNAME", username),
+        password=_setting("RAGENT_PASSWORD", password),
         first_event_deadline_s=first_event_deadline_s,
         total_deadline_s=total_deadline_s,
     )
