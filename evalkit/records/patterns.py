@@ -104,10 +104,10 @@ class _Writer:
         return None
 
     def _composed(self, kind: Any, value: Any, times: Times) -> str | None:
-        kind, _ = _bare(kind)
-        origin = typing.get_origin(kind)
         if _is_any(kind):
             return self._free(value)
+        kind, _ = _bare(kind)
+        origin = typing.get_origin(kind)
         if origin is tuple and isinstance(value, list):
             return self.items(typing.get_args(kind)[0], value, times)
         if origin is dict and isinstance(value, dict):

@@ -209,6 +209,23 @@ def test_forms_take_most_lines_of_a_run(tmp_path: Path) -> None:
     assert all(form.expression.fullmatch(line.decode() + "\n") for line in lines[32:])
 
 
+def test_forms_know_values_of_which_only_json_is_asked() -> None:
+    """Arguments of calls and values of slots may be any JSON; lines with them are of a form too."""
+    slots = [{"name": "phone", "value": "13800138000"}]
+    lines = [
+        full(
+            n,
+            required_slots=slots,
+            tool_calls=[{"name": f"t{n % 3}", "arguments": {"order": f"A{n}", "n": n}}],
+        )
+        for n in range(40)
+    ]
+    forms = Forms()
+    forms.learn((line[:-1], EvalRecord.model_validate_json(line)) for line in lines[:20])
+    (form,) = forms.known
+    assert all(form.expression.fullmatch(line.decode()) for line in lines[20:])
+
+
 @pytest.mark.parametrize("end", [b"", b'{"sample_id": "torn', b"\n\n", b"\xef\xbb\xbf"])
 def test_a_run_by_columns_scores_as_by_rows(tmp_path: Path, end: bytes) -> None:
     path = tmp_path / "run.jsonl"
