@@ -8,8 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import TypeAdapter
 
-from evalkit.contracts import EvalRecord
+from evalkit.contracts import EvalRecord, ToolCall
+from evalkit.records.calls import in_texts
 from evalkit.records.fields import COLUMNS, value_of
 from evalkit.records.folding import unfolded, unfolded_all
 
@@ -21,6 +23,7 @@ Column: TypeAlias = Any
 _NULL = "null"
 _TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
 _NOTHING = pa.array(["", _NULL])
+_calls_of = TypeAdapter[tuple[ToolCall, ...] | None](tuple[ToolCall, ...] | None).validate_python
 _NEVER_NULL = {
     name
     for name, field in EvalRecord.model_fields.items()
@@ -51,7 +54,15 @@ def _column(name: str, cells: Sequence[str], *, comma: str, signs: str) -> Colum
     if name.endswith("#"):
         null = 0 if name[:-1] in _NEVER_NULL else -1
         return pa.array([1 if not text else null if text == _NULL else 0 for text in cells], kind)
-    texts = pa.array(cells, _TEXT)
+    if name.endswith("()"):
+        calls = {text: in_texts(_calls_of(unfolded(text))) for text in set(cells)}
+        return pa.array([calls[text] for text in cells], kind)
+    return _told(name, cells, comma=comma, signs=signs)
+
+
+def _told(name: str, cells: Sequence[str], *, comma: str, signs: str) -> Column:
+    """Texts, numbers, flags and lists of texts."""
+    kind, texts = COLUMNS[name], pa.array(cells, _TEXT)
     if signs and kind in (_TEXT, _TEXTS) and pc.any(pc.match_substring(texts, "\x01")).as_py():
         if kind == _TEXTS:
             return pa.array([_parsed(name, text) for text in cells], kind)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from evalkit.contracts import EvalRecord
 from evalkit.reading import decode
-from evalkit.records.fields import COLUMNS, GIVEN, PARTS, SIZED, size_column
+from evalkit.records.fields import CALLS, COLUMNS, GIVEN, PARTS, SIZED, call_column, size_column
 from evalkit.records.patterns import ANY, NULL, Times, branches, fields_by_key, key_pattern, pattern
 
 __all__ = ["Form", "Forms", "Known"]
@@ -41,16 +41,29 @@ class _Expression(NamedTuple):
 class Known:
     """A form to read by: `expression` matches whole lines with their ends, its groups hold the `columns`.
 
-    What a line of the form does not say is in its record as in the `sample`.
+    What a line of the form does not say is in its record as in the `sample`. Turns of its dialogs may hold
+    calls where `turns_call`.
     """
 
     expression: re.Pattern[str]
     columns: tuple[str, ...]
     comma: str
     sample: EvalRecord
+    turns_call: bool
 
     def has_odd(self, rows: Sequence[Sequence[str]]) -> bool:
-        """Whether one of the rows has predictions but not the first: the models fill it in."""
+        """Whether one of the rows says something in another place than where a column looks for it."""
+        return self._lacks_first(rows) or (self.turns_call and self._lacks_calls(rows))
+
+    def _lacks_calls(self, rows: Sequence[Sequence[str]]) -> bool:
+        """Whether one has no calls of its own, so that those of its turns count."""
+        name = call_column(CALLS["tool_calls"])
+        if name not in self.columns:
+            return self.sample.tool_calls is None
+        return any(row[self.columns.index(name)] == NULL for row in rows)
+
+    def _lacks_first(self, rows: Sequence[Sequence[str]]) -> bool:
+        """Whether one has predictions but not the first: the models fill it in."""
         first, several = (
             [row[self.columns.index(name)] for row in rows] if name in self.columns else None
             for name in ("intent_pred", "intent_pred_all")
@@ -70,6 +83,9 @@ class _Slot:
         known = fields_by_key(EvalRecord).get(key)
         self.key, self._style = key, style
         self.name = known.name if known else key
+        own = known.name if known else ""  # another's key may be called as a column of ours
+        self._column = call_column(CALLS[own]) if own in CALLS else own
+        self.turns_call = False
         self._kind: Any = known.kind if known else ANY
         self._default: Any = known.default if known else None
         self._shapes: dict[_Expression, None] = {}
@@ -105,6 +121,7 @@ class _Slot:
             if len(self._shapes) >= _MOST_SHAPES or (shape.columns and parted):
                 return False
             self._shapes[shape] = None
+        self.turns_call |= self.name == "dialog" and any(turn.get("tool_calls") for turn in value or ())
         text = _written(value, self._style)
         self._same = text if not self._lessons or text == self._same else None
         self._lessons += 1
@@ -123,8 +140,8 @@ class _Slot:
         if self.name in GIVEN and empty and len(self._shapes) > 1:
             known = "|".join([f"({_either(empty)})", *full])
             return _Expression(f"(?:{known})", (size_column(self.name),))
-        if self.name in COLUMNS and full:
-            return _Expression(f"({_either([*empty, *full])})", (self.name,))
+        if self._column in COLUMNS and (full or len(empty) > 1):
+            return _Expression(f"({_either([*empty, *full])})", (self._column,))
         return _Expression(f"(?:{_either([*empty, *full])})", columns)
 
 
@@ -175,7 +192,9 @@ class Form:
         parts = [(slot.key, slot.expression()) for slot in self._slots]
         source = comma.join(key_pattern(key, colon) + expression.source for key, expression in parts)
         columns = tuple(column for _, expression in parts for column in expression.columns)
-        return Known(re.compile(r"^\{" + source + r"\}\n", re.MULTILINE), columns, comma, self._sample)
+        expression = re.compile(r"^\{" + source + r"\}\n", re.MULTILINE)
+        turns_call = any(slot.turns_call for slot in self._slots)
+        return Known(expression, columns, comma, self._sample, turns_call)
 
 
 class Forms:
