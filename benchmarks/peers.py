@@ -1,10 +1,10 @@
 """What other evaluation tools share with us: CPU time a sample, import time, ratios, values side by side.
 
-    python benchmarks/peers.py [--samples 1000] [--peer ragas=/path/to/its/python] …
+    python benchmarks/peers.py [--samples 5000] [--peer ragas=/path/to/its/python] …
 
-Each tool, ours too, runs in a process of its own over the same samples, already in its own in-memory form; the
-fastest of three runs counts. A peer lives in an environment of its own, because their requirements do not agree;
-one for which no interpreter is given is said to be absent. No model is asked and nothing is sent.
+Each tool, ours too, runs in a process of its own over the same samples, already in its own in-memory form: theirs
+are objects, ours is records with their columns. The fastest of three runs counts. A peer lives in an environment of
+its own, because their requirements do not agree; one for which no interpreter is given is said to be absent. No model is asked and nothing is sent.
 """
 
 from __future__ import annotations
@@ -94,30 +94,39 @@ def evalkit_records(rows: list[Sample]) -> list[Any]:
 
 
 def evalkit_legs(rows: list[Sample]) -> Legs:
-    """Whole families, of which the peers have one number each: 7 for tools, 31 for documents."""
+    """Whole families, of which the peers have one number each: 7 for tools, 31 for documents.
+
+    A run that was read has its columns; nothing that a metric makes of them is kept from one leg to the next.
+    """
     from evalkit import MetricResult, Records  # noqa: PLC0415
     from evalkit.metrics import intent, retrieval, text, tools  # noqa: PLC0415
+    from evalkit.records.columnar import Columns  # noqa: PLC0415
+    from evalkit.records.fields import of_rows  # noqa: PLC0415
 
     records = evalkit_records(rows)
+    columns = Columns(of_rows(records))
+
+    def table() -> Records:
+        return Records(records, columns=columns)
 
     def overall(results: list[MetricResult], name: str) -> float:
         return next(float(found.overall or 0) for found in results if found.name == name)
 
     def texts(measure: str, name: str = "") -> Callable[[], float]:
         settings: dict[str, Any] = {"measures": [measure], "normalizer": "none"}
-        return lambda: overall(text.compute(Records(records), **settings), name or measure)
+        return lambda: overall(text.compute(table(), **settings), name or measure)
 
     return {
-        "tool F1": lambda: overall(tools.compute(Records(records)), "tool_f1"),
-        "tool recall": lambda: overall(tools.compute(Records(records)), "tool_recall"),
-        "document precision": lambda: overall(retrieval.compute(Records(records)), "precision"),
-        "document recall": lambda: overall(retrieval.compute(Records(records)), "recall@10"),
+        "tool F1": lambda: overall(tools.compute(table()), "tool_f1"),
+        "tool recall": lambda: overall(tools.compute(table()), "tool_recall"),
+        "document precision": lambda: overall(retrieval.compute(table()), "precision"),
+        "document recall": lambda: overall(retrieval.compute(table()), "recall@10"),
         "exact match": texts("exact_match"),
         "edit similarity": texts("edit_similarity"),
         "ROUGE-L": texts("rouge_l", "rouge_l_mixed"),
         "chrF": texts("chrf"),
         "BLEU": texts("bleu_zh"),
-        "macro F1 of intents": lambda: float(intent.averages(Records(records))[0].f1),
+        "macro F1 of intents": lambda: float(intent.averages(table())[0].f1),
     }
 
 
@@ -314,7 +323,7 @@ def main(n: int, pythons: dict[str, str]) -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--samples", type=int, default=1_000)
+    parser.add_argument("--samples", type=int, default=5_000)
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON")
     parser.add_argument("--measure", nargs=2, metavar=("TOOL", "FILE"), help=argparse.SUPPRESS)
     return parser.parse_args()

@@ -363,6 +363,16 @@ def test_scores_by_kind_are_scores_by_row(rows: list[tuple[int, str | None]], by
         )
 
 
+@given(
+    st.lists(st.tuples(*[st.sampled_from((0, 1, 2, 2**40, 2**61))] * 3), max_size=20),
+)
+def test_rows_that_agree_are_of_one_kind(rows: list[tuple[int, int, int]]) -> None:
+    """However large the numbers are: a kind for each distinct row, and the row that is said to be of it."""
+    kinds, first = Kinds.alike(list(np.array(rows, dtype=np.int64).reshape(-1, 3).T))
+    assert kinds.size == len(first) == len(set(rows))
+    assert [rows[first[code]] for code in kinds.codes.tolist()] == rows
+
+
 def test_a_kind_that_is_not_finite_is_an_error_only_where_it_occurs() -> None:
     rows = [record(1), record("退货-7")]
     values, counted = np.array([1.0, math.inf]), np.array([True, True])

@@ -205,3 +205,10 @@ class Observation(Frozen):
     """Whether the answer was taken from a cache instead of the target."""
     flags: Texts = ()
     """Remarks about what was odd in the exchange."""
+
+    @property
+    def calls_made(self) -> tuple[ToolCall, ...] | None:
+        """The tools called, in order: `tool_calls`, else those of the turns; null where no call was told."""
+        if self.tool_calls is not None:
+            return self.tool_calls
+        return tuple(call for turn in self.dialog for call in turn.tool_calls) or None

@@ -6,7 +6,8 @@ of strings is equality of integers; null is -1 among codes, NaN among numbers.
 
 from __future__ import annotations
 
-from evalkit.records.columns import Groups, Lists, Ranked
+from evalkit.records.calls import arguments, canonical
+from evalkit.records.columns import Groups, Lists, Ranked, ToolCalls
 from evalkit.records.parting import OnFile, on_file, parts
 from evalkit.records.table import FIELDS_OF_RUN, Records, RecordsLike, load
 
@@ -18,6 +19,9 @@ __all__ = [
     "Ranked",
     "Records",
     "RecordsLike",
+    "ToolCalls",
+    "arguments",
+    "canonical",
     "load",
     "on_file",
     "parts",

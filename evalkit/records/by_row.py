@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from evalkit.contracts import EvalRecord
-from evalkit.records.columns import Codes, Lists
+from evalkit.contracts import EvalRecord, ToolCall
+from evalkit.records.calls import arguments
+from evalkit.records.columns import Codes, Lists, ToolCalls
 
 __all__ = ["ByRow"]
 
@@ -27,8 +30,12 @@ class ByRow:
 
     def values(self, name: str) -> list[Any]:
         """The values of the field."""
-        values: list[Any] = list(self._rows)
-        for part in name.split("."):
+        first, *parts = name.split(".")
+        if first in EvalRecord.model_fields:
+            values: list[Any] = [getattr(row, first) for row in self._rows]
+        else:
+            values = [_field(row, first) for row in self._rows]
+        for part in parts:
             values = [_field(value, part) for value in values]
         return values
 
@@ -39,10 +46,12 @@ class ByRow:
     def lists(self, name: str, code: Callable[[str | None], int]) -> Lists:
         """A field of lists of texts."""
         values = self.values(name)
-        sizes = [len(value) if value else 0 for value in values]
-        offsets = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))).astype(np.int64)
-        codes = np.array([code(text) for value in values for text in (value or ())], dtype=np.int32)
-        return Lists(offsets, codes, np.array([value is None for value in values], dtype=np.bool_))
+        return _lists(values, [code(text) for value in values for text in value or ()])
+
+    def calls(self, names: Sequence[str]) -> tuple[ToolCalls, ...]:
+        """Fields and properties of calls."""
+        named, given = (defaultdict[str, int](itertools.count().__next__).__getitem__ for _ in range(2))
+        return tuple(_calls([getattr(row, name) for row in self._rows], named, given) for name in names)
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """A field of numbers or flags as (n,) float64, null as NaN."""
@@ -66,6 +75,32 @@ class ByRow:
         return np.array(
             [bool(cell) and any(text in cell for text in texts) for cell in cells], dtype=np.bool_
         )
+
+
+def _lists(values: Sequence[Sized | None], codes: Sequence[int]) -> Lists:
+    """Lists, or null, and the codes of all their items."""
+    sizes = [len(value) if value else 0 for value in values]
+    missing = np.array([value is None for value in values], dtype=np.bool_)
+    return Lists(_offsets(sizes), np.array(codes, dtype=np.int32), missing)
+
+
+def _calls(
+    values: Sequence[Sequence[ToolCall] | None], named: Callable[[str], int], given: Callable[[str], int]
+) -> ToolCalls:
+    """Calls, or null, with what numbers their names and what numbers their arguments."""
+    names: list[int] = []
+    sizes: list[int] = []
+    codes: list[int] = []
+    for call in itertools.chain.from_iterable(filter(None, values)):
+        names.append(named(call.name))
+        sizes.append(len(call.arguments))
+        codes.extend(map(given, arguments(call.arguments)))
+    none = np.zeros(len(sizes), dtype=np.bool_)
+    return ToolCalls(_lists(values, names), Lists(_offsets(sizes), np.array(codes, dtype=np.int32), none))
+
+
+def _offsets(sizes: Sequence[int]) -> NDArray[np.int64]:
+    return np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))).astype(np.int64)
 
 
 def _field(owner: object, name: str) -> Any:

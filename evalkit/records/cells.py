@@ -8,8 +8,10 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import TypeAdapter
 
-from evalkit.contracts import EvalRecord
+from evalkit.contracts import EvalRecord, ToolCall
+from evalkit.records.calls import in_texts
 from evalkit.records.fields import COLUMNS, value_of
 from evalkit.records.folding import unfolded, unfolded_all
 
@@ -20,6 +22,7 @@ Column: TypeAlias = Any
 
 _NULL = b"null"
 _TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
+_calls_of = TypeAdapter[tuple[ToolCall, ...] | None](tuple[ToolCall, ...] | None).validate_python
 _NEVER_NULL = {
     name
     for name, field in EvalRecord.model_fields.items()
@@ -50,6 +53,15 @@ def _column(name: str, cells: Sequence[bytes | None], *, comma: str, signs: byte
     if name.endswith("#"):
         null = 0 if name[:-1] in _NEVER_NULL else -1
         return pa.array([1 if text is None else null if text == _NULL else 0 for text in cells], kind)
+    if name.endswith("()"):
+        calls = {text: in_texts(_calls_of(unfolded(text))) for text in {*cells} if text}
+        return pa.array([calls[text] if text else None for text in cells], kind)
+    return _told(name, cells, comma=comma, signs=signs)
+
+
+def _told(name: str, cells: Sequence[bytes | None], *, comma: str, signs: bytes) -> Column:
+    """Texts, numbers, flags and lists of texts."""
+    kind = COLUMNS[name]
     texts: Column = pa.array(cells, pa.binary()).view(_TEXT)
     if signs and kind in (_TEXT, _TEXTS) and pc.any(pc.match_substring(texts, "\x01")).as_py():
         if kind == _TEXTS:

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evalkit.contracts import EvalRecord
-from evalkit.records.columns import Codes, Lists
-from evalkit.records.fields import SIZED, of_rows, size_column
+from evalkit.records.columns import Codes, Lists, ToolCalls
+from evalkit.records.fields import SIZED, call_column, of_rows, size_column
 
 __all__ = ["Columns"]
 
@@ -26,10 +26,11 @@ class Columns:
     def __init__(self, table: pa.Table) -> None:
         """The columns, named as in `fields.COLUMNS`."""
         self.table = table
+        self._names = frozenset(table.column_names)
 
     def __contains__(self, name: object) -> bool:
         """Whether the field is such a column."""
-        return name in self.table.column_names
+        return name in self._names
 
     def has_texts(self, name: str) -> bool:
         """Whether the field is such a column, of texts."""
@@ -40,8 +41,8 @@ class Columns:
         return name in self and pa.types.is_list(self.table[name].type)
 
     def sized(self, name: str) -> bool:
-        """Whether the field's number of items is a column."""
-        return size_column(name) in self
+        """Whether a column says how many items the field has."""
+        return size_column(name) in self or call_column(name) in self
 
     def values(self, name: str) -> list[Any]:
         """The values of a column, null for null."""
@@ -55,10 +56,17 @@ class Columns:
     def lists(self, name: str, code: Code) -> Lists:
         """A column of lists of texts."""
         chunks: list[Any] = self.table[name].chunks
-        sizes = _joined((_lengths(part) for part in chunks), np.int64)
-        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-        codes = _codes(pa.chunked_array([part.flatten() for part in chunks], pa.string()), code)
-        return Lists(offsets, codes, ~self.told(name))
+        texts = pa.chunked_array([part.flatten() for part in chunks], pa.string())
+        return _lists(chunks, _codes(texts, code))
+
+    def calls(self, names: Sequence[str]) -> tuple[ToolCalls, ...]:
+        """Columns of calls."""
+        rows: list[list[Any]] = [self.table[call_column(name)].chunks for name in names]
+        calls = [[part.flatten() for part in chunks] for chunks in rows]
+        given = [[part.field("arguments") for part in chunks] for chunks in calls]
+        called = _coded([[part.field("name") for part in chunks] for chunks in calls])
+        codes = _coded([[part.flatten() for part in chunks] for chunks in given])
+        return tuple(map(ToolCalls, map(_lists, rows, called), map(_lists, given, codes)))
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """A column of numbers or flags as (n,) float64, null as NaN."""
@@ -67,15 +75,15 @@ class Columns:
 
     def told(self, name: str) -> NDArray[np.bool_]:
         """Where the field is not null."""
-        if self.sized(name):
+        if size_column(name) in self:
             return self.numbers(size_column(name)) >= 0
-        return np.asarray(pc.is_valid(self.table[name]))
+        return np.asarray(pc.is_valid(self._cells(name)))
 
     def given(self, name: str) -> NDArray[np.bool_]:
         """Where the field is neither null nor empty."""
-        if self.sized(name):
+        if size_column(name) in self:
             return self.numbers(size_column(name)) > 0
-        column = self.table[name]
+        column = self._cells(name)
         if pa.types.is_list(column.type) or pa.types.is_string(column.type):
             return _lengths(column) > 0
         return self.told(name)
@@ -94,6 +102,10 @@ class Columns:
             found |= np.asarray(pc.match_substring(column, text).fill_null(pa.scalar(value=False)))
         return found
 
+    def _cells(self, name: str) -> Any:
+        """The column of the field, or of its calls."""
+        return self.table[call_column(name) if call_column(name) in self else name]
+
     def replaced(self, changes: Mapping[int, EvalRecord]) -> Columns:
         """The columns with other records in the rows of `changes`."""
         order = np.arange(len(self.table))
@@ -108,16 +120,39 @@ def _lengths(column: Any) -> NDArray[np.int64]:
     return np.asarray(pc.fill_null(length(column), pa.scalar(0, pa.int32()))).astype(np.int64)
 
 
+def _lists(chunks: Sequence[Any], codes: Codes) -> Lists:
+    """Chunks of lists, and the codes of all their items."""
+    sizes = _joined((_lengths(part) for part in chunks), np.int64)
+    offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    missing = _joined((np.asarray(part.is_null()) for part in chunks), np.bool_)
+    return Lists(offsets, codes, missing)
+
+
 def _joined(parts: Iterable[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
     return np.concatenate([np.zeros(0, kind), *parts]).astype(kind, copy=False)
 
 
 def _codes(texts: Any, code: Code) -> Codes:
-    """Each text is looked up once: all chunks of an encoded column have the dictionary of the last one."""
-    chunks: list[Any] = texts.dictionary_encode().chunks
-    if not chunks:
-        return np.zeros(0, dtype=np.int32)
-    known = np.array([*map(code, chunks[-1].dictionary.to_pylist()), -1], dtype=np.int32)
-    places = _joined((np.asarray(chunk.indices.fill_null(len(known) - 1)) for chunk in chunks), np.int32)
+    """Each text is looked up once."""
+    places, distinct = _encoded(texts)
+    known = np.array([*map(code, distinct.to_pylist()), -1], dtype=np.int32)
     found: Codes = known[places]
     return found
+
+
+def _coded(columns: Sequence[Sequence[Any]]) -> list[Codes]:
+    """Columns of texts, none of them null, over one vocabulary of their own."""
+    texts = pa.chunked_array([part for chunks in columns for part in chunks], pa.string())
+    ends = np.cumsum([sum(map(len, chunks)) for chunks in columns])
+    return np.split(_encoded(texts)[0], ends[:-1])
+
+
+def _encoded(texts: Any) -> tuple[Codes, Any]:
+    """The place of each text among the distinct ones, that of null after them; and these.
+
+    All chunks of an encoded column have the dictionary of the last one.
+    """
+    chunks: list[Any] = texts.dictionary_encode().chunks
+    distinct: Any = chunks[-1].dictionary if chunks else pa.array([], pa.string())
+    places = (np.asarray(chunk.indices.fill_null(len(distinct))) for chunk in chunks)
+    return _joined(places, np.int32), distinct

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "Groups", "Lists", "Ranked", "crossed", "grouped", "labelled", "locked"]
+__all__ = ["Codes", "Groups", "Lists", "Ranked", "ToolCalls", "crossed", "grouped", "labelled", "locked"]
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
 Codes: TypeAlias = NDArray[np.int32]
@@ -32,6 +32,16 @@ class Lists(NamedTuple):
         first.sort()
         rows, codes = rows[first], codes[first]
         return Ranked(rows, codes, np.arange(1, len(rows) + 1) - np.searchsorted(rows, rows))
+
+
+class ToolCalls(NamedTuple):
+    """A column of lists of calls: `names` are those of each row, list j of `arguments` is what call j was given.
+
+    Calls are numbered through all rows. Equal arguments, key and value, have equal codes.
+    """
+
+    names: Lists
+    arguments: Lists
 
 
 class Ranked(NamedTuple):

@@ -1,7 +1,7 @@
 """Which fields of a record are kept as columns, and of what type: all that metrics and slices ask for.
 
-Texts and lists are columns as they are; of what has parts of its own only some parts are, and whether it is
-there at all. Everything else of a record is read from its line when somebody asks.
+Texts and lists are columns as they are, calls as texts; of what has parts of its own only some parts are, and
+whether it is there at all. Everything else of a record is read from its line when somebody asks.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Any
 import pyarrow as pa
 
 from evalkit.contracts import EvalRecord
+from evalkit.records.calls import in_texts
 
-__all__ = ["COLUMNS", "GIVEN", "PARTS", "SIZED", "of_rows", "size_column", "value_of"]
+__all__ = ["CALLS", "COLUMNS", "GIVEN", "PARTS", "SIZED", "call_column", "of_rows", "size_column", "value_of"]
 
 _TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
 _MS = pa.float64()
@@ -47,6 +48,7 @@ _WHOLE: Mapping[str, pa.DataType] = {
     "intent_l2": _TEXT,
     "intent_pred": _TEXT,
     "intent_pred_all": _TEXTS,
+    "expected_turns": pa.int64(),
     "requires_rag": pa.bool_(),
     "reference_doc_ids": _TEXTS,
     "reference_doc_ids_nice": _TEXTS,
@@ -67,8 +69,6 @@ _WHOLE: Mapping[str, pa.DataType] = {
 }
 
 GIVEN = (
-    "expected_tools",
-    "tool_calls",
     "required_slots",
     "required_steps",
     "rules",
@@ -76,7 +76,6 @@ GIVEN = (
     "dialog",
     "verdicts",
     "judgements",
-    "expected_turns",
     "asked_at",
     "scheduled_at",
     "rule_pass_threshold",
@@ -90,6 +89,17 @@ SIZED = ("answer_attempts", "dialog", "evidence_attempts")
 """Those of GIVEN whose column is the number of their items."""
 
 
+CALLS: Mapping[str, str] = {"expected_tools": "expected_tools", "tool_calls": "calls_made"}
+"""The fields that hold calls, each with that whose calls are a column: turns may tell what `tool_calls` does not."""
+
+_CALLS = pa.list_(pa.struct([("name", _TEXT), ("arguments", _TEXTS)]))
+
+
+def call_column(name: str) -> str:
+    """The name of the column that holds calls as texts, as `calls.in_texts`."""
+    return f"{name}()"
+
+
 def size_column(field: str) -> str:
     """The name of the column that says how many items the field has."""
     return f"{field}#"
@@ -98,6 +108,7 @@ def size_column(field: str) -> str:
 COLUMNS: Mapping[str, pa.DataType] = {
     **_WHOLE,
     **{f"{field}.{part}": kind for field, parts in PARTS.items() for part, kind in parts.items()},
+    **{call_column(name): _CALLS for name in CALLS.values()},
     **{size_column(field): pa.int64() for field in GIVEN},
 }
 """Every column of a run, in order, by its name."""
@@ -115,6 +126,8 @@ def value_of(row: EvalRecord, column: str) -> Any:
 
 
 def _values(rows: Sequence[EvalRecord], column: str) -> list[Any]:
+    if column.endswith("()"):
+        return [in_texts(getattr(row, column.removesuffix("()"))) for row in rows]
     if column.endswith("#"):
         field = column.removesuffix("#")
         return [_size(getattr(row, field), most=None if field in SIZED else 1) for row in rows]

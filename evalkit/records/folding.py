@@ -48,7 +48,7 @@ def folded(raw: bytes) -> Folded:
 
 def unfolded(text: bytes) -> object:
     """The value of a JSON text that was folded."""
-    return json.loads(text.translate(_LETTERS))
+    return json.loads(text.translate(_LETTERS) if b"\x01" in text else text)
 
 
 def unfolded_all(strings: Sequence[bytes], signs: bytes) -> list[bytes]:

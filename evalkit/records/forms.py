@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from evalkit.contracts import EvalRecord
 from evalkit.reading import decode
 from evalkit.records.annotations import ANY, branches, fields_by_key
-from evalkit.records.fields import COLUMNS, GIVEN, PARTS, SIZED, size_column
+from evalkit.records.fields import CALLS, COLUMNS, GIVEN, PARTS, SIZED, call_column, size_column
 from evalkit.records.patterns import NULL, Times, key_pattern, pattern
 
 __all__ = ["Form", "Forms", "Known"]
@@ -25,7 +25,8 @@ _STYLES = ((", ", ": "), (",", ":"))
 _MOST_FORMS = 16
 _MOST_SHAPES = 8
 _OFTEN = 16
-_NO_TEXT = (b"null", b'""')
+_NULL = b"null"
+_NO_TEXT = (_NULL, b'""')
 _ITEM = re.compile(rb'(?:\[|,| )"[^"]')
 _NOTHING = (NULL, r"\[\]", r"\{\}")
 """The shapes of a field that holds nothing."""
@@ -42,16 +43,31 @@ class _Expression(NamedTuple):
 class Known:
     """A form to read by: `expression` matches whole lines with their ends, its groups hold the `columns`.
 
-    What a line of the form does not say is in its record as in the `sample`. Lines are bytes of UTF-8, folded.
+    What a line of the form does not say is in its record as in the `sample`. Turns of its dialogs may hold
+    calls where `turns_call`. Lines are bytes of UTF-8, folded.
     """
 
     expression: re.Pattern[bytes]
     columns: tuple[str, ...]
     comma: str
     sample: EvalRecord
+    turns_call: bool
 
-    def odd(self, cells: Sequence[Sequence[bytes]]) -> list[int]:
-        """The lines that have predictions but not the first, by their columns: the models fill it in."""
+    def odd(self, cells: Sequence[Sequence[bytes]], n: int) -> list[int]:
+        """Which of `n` lines, by their columns, say something in another place than where a column looks for it."""
+        found = {*self._lacking_first(cells), *(self._lacking_calls(cells, n) if self.turns_call else ())}
+        return sorted(found)
+
+    def _lacking_calls(self, cells: Sequence[Sequence[bytes]], n: int) -> Iterable[int]:
+        """Those without calls of their own, so that those of their turns count."""
+        name = call_column(CALLS["tool_calls"])
+        if name in self.columns:
+            column = cells[self.columns.index(name)]
+            return (place for place, text in enumerate(column) if text == _NULL)
+        return range(n) if self.sample.tool_calls is None else ()
+
+    def _lacking_first(self, cells: Sequence[Sequence[bytes]]) -> list[int]:
+        """Those with predictions but not the first: the models fill it in."""
         first, several = (
             cells[self.columns.index(name)] if name in self.columns else None
             for name in ("intent_pred", "intent_pred_all")
@@ -79,6 +95,9 @@ class _Slot:
         known = fields_by_key(EvalRecord).get(key)
         self.key, self._style = key, style
         self.name = known.name if known else key
+        own = known.name if known else ""  # another's key may be called as a column of ours
+        self._column = call_column(CALLS[own]) if own in CALLS else own
+        self.turns_call = False
         self._kind: Any = known.kind if known else ANY
         self._default: Any = known.default if known else None
         self._shapes: dict[_Expression, None] = {}
@@ -114,6 +133,7 @@ class _Slot:
             if len(self._shapes) >= _MOST_SHAPES or (shape.columns and parted):
                 return False
             self._shapes[shape] = None
+        self.turns_call |= self.name == "dialog" and any(turn.get("tool_calls") for turn in value or ())
         text = _written(value, self._style)
         self._same = text if not self._lessons or text == self._same else None
         self._lessons += 1
@@ -132,8 +152,8 @@ class _Slot:
         if self.name in GIVEN and empty and len(self._shapes) > 1:
             known = "|".join([f"({_either(empty)})", *full])
             return _Expression(f"(?:{known})", (size_column(self.name),))
-        if self.name in COLUMNS and full:
-            return _Expression(f"({_either([*empty, *full])})", (self.name,))
+        if self._column in COLUMNS and (full or len(empty) > 1):
+            return _Expression(f"({_either([*empty, *full])})", (self._column,))
         return _Expression(f"(?:{_either([*empty, *full])})", columns)
 
 
@@ -185,7 +205,8 @@ class Form:
         source = comma.join(key_pattern(key, colon) + expression.source for key, expression in parts)
         columns = tuple(column for _, expression in parts for column in expression.columns)
         expression = re.compile((r"^\{" + source + r"\}\n").encode(), re.MULTILINE)
-        return Known(expression, columns, comma, self._sample)
+        turns_call = any(slot.turns_call for slot in self._slots)
+        return Known(expression, columns, comma, self._sample, turns_call)
 
 
 class Forms:

@@ -140,7 +140,7 @@ def _matched(form: Known, text: bytes, n: int) -> tuple[Whole, Sequence[Sequence
         return np.zeros(0, dtype=np.int64), []  # a string without its end goes on in another line
     lines = np.arange(len(between) - 1) + np.cumsum(between[:-1], dtype=np.int64)
     cells = [pieces[place::width] for place in range(1, width)]
-    odd = form.odd(cells)
+    odd = form.odd(cells, len(lines))
     if odd:
         kept = np.delete(np.arange(len(lines)), odd)
         lines, cells = lines[kept], [[column[row] for row in kept.tolist()] for column in cells]

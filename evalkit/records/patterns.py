@@ -70,10 +70,10 @@ class _Writer:
         return None
 
     def _composed(self, kind: Any, value: Any, times: Times) -> str | None:
-        kind, _ = bare(kind)
-        origin = typing.get_origin(kind)
         if is_any(kind):
             return self._free(value)
+        kind, _ = bare(kind)
+        origin = typing.get_origin(kind)
         if origin is tuple and isinstance(value, list):
             return self.items(typing.get_args(kind)[0], value, times)
         if origin is dict and isinstance(value, dict):

@@ -15,8 +15,8 @@ from evalkit.contracts import EvalRecord
 from evalkit.reading import Intake
 from evalkit.records.by_row import ByRow
 from evalkit.records.columnar import Columns
-from evalkit.records.columns import Codes, Groups, Lists, crossed, grouped, labelled, locked
-from evalkit.records.fields import SIZED
+from evalkit.records.columns import Codes, Groups, Lists, ToolCalls, crossed, grouped, labelled, locked
+from evalkit.records.fields import SIZED, call_column
 from evalkit.records.frames import from_frame
 from evalkit.records.lazy import Changed
 from evalkit.records.loading import ROWS_UP_TO, from_file, from_table
@@ -106,6 +106,15 @@ class Records(Sequence[EvalRecord]):
     def lists(self, *names: str) -> tuple[Lists, ...]:
         """Each column of lists as offsets and codes over the same vocabulary; items that are null are -1."""
         return tuple(self._coded_lists(name) for name in names)
+
+    def calls(self, *names: str) -> tuple[ToolCalls, ...]:
+        """Each column of calls, `expected_tools` or `calls_made`, over two vocabularies that only these columns share.
+
+        Names have codes over one of them, arguments over the other.
+        """
+        kept = self._kept
+        has_all = kept is not None and all(call_column(name) in kept for name in names)
+        return (kept if kept is not None and has_all else self._by_row).calls(names)
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """A column of numbers as (n,) float64; null is NaN, true is 1."""

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from evalkit.contracts import ChannelError, EvalRecord, ToolCall
 from evalkit.finding import found, is_value, steps
-from evalkit.metrics.tools import calls, pairing, same
+from evalkit.metrics.tools import pairing, same
 
 __all__ = ["Check", "Gate", "Reason", "channel_reasons", "checks", "empty_answer"]
 
@@ -159,13 +159,13 @@ def _values(record: EvalRecord) -> Reason:
 
 def _tools(record: EvalRecord) -> Reason:
     wanted = _names(record.expected_tools or ())
-    made = _names(calls(record) or ())
+    made = _names(record.calls_made or ())
     text = f"tools called: {_listed(made)}; expected: {_listed(wanted)}"
     return Reason("completion", "tools_differ", text, [*wanted], [*made])
 
 
 def _arguments(record: EvalRecord) -> Reason:
-    pairs = pairing(record.expected_tools or (), calls(record) or ()).pairs
+    pairs = pairing(record.expected_tools or (), record.calls_made or ()).pairs
     unequal = [
         (f"{wanted.name}.{name}", value, made.arguments.get(name))
         for wanted, made in pairs

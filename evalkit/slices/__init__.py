@@ -6,8 +6,9 @@ records nor the batches in which they come change a bit of any mean.
 
 from __future__ import annotations
 
+from evalkit.slices.kinds import Kinds
 from evalkit.slices.means import PerSample, SlicedMeans, SliceMeans, scores_of, slice_mean
-from evalkit.slices.scores import Kinds, Scores
+from evalkit.slices.scores import Scores
 from evalkit.slices.tally import Tally, counted_rows, tally
 
 __all__ = [

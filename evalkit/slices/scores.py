@@ -9,51 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evalkit.contracts import EvalRecord
-from evalkit.records import Groups, Records
-from evalkit.slices.exact import Cells
+from evalkit.records import Records
+from evalkit.slices.kinds import Kinds
 
-__all__ = ["Kinds", "RowScore", "Scores", "checked", "marked"]
+__all__ = ["RowScore", "Scores", "checked", "marked"]
 
 RowScore: TypeAlias = Callable[[EvalRecord], "float | None"]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-
-_SPARSE = 4
-"""How many cells a dense count may have for each row."""
-
-
-class Kinds:
-    """Which of a few kinds each record is: rows of one kind have the same score in each metric of a family.
-
-    `codes` (n,) are whole numbers from 0 below `size`. How many of each kind a slice has is counted once for
-    all columns that share the kinds.
-    """
-
-    def __init__(self, codes: NDArray[np.integer], size: int) -> None:
-        """The kinds of all records, in order."""
-        self.codes = codes
-        self.size = size
-        self._cells: dict[int, tuple[Groups | None, Cells]] = {}
-
-    def cells(self, groups: Groups | None) -> Cells:
-        """How many rows of each kind each group has; all rows are one group where there are none."""
-        known = self._cells.get(id(groups))
-        if known is None:  # the groups are kept beside, so that no others can get their id
-            self._cells[id(groups)] = known = (groups, self._counted(groups))
-        return known[1]
-
-    def _counted(self, groups: Groups | None) -> Cells:
-        size, pairs = 1, self.codes
-        if groups is not None:
-            size, pairs = len(groups.labels), groups.codes * self.size + self.codes[groups.rows]
-        if size * self.size <= _SPARSE * len(pairs) + self.size:
-            counts = np.bincount(pairs, minlength=1)
-            found = np.flatnonzero(counts)
-            counts = counts[found]
-        else:
-            found, counts = np.unique(pairs, return_counts=True)
-        slices, places = np.divmod(found.astype(np.int64), self.size or 1)
-        return Cells(slices, places, counts.astype(np.float64), size)
 
 
 class Scores:

@@ -1,4 +1,4 @@
-"""Tool calls: golden cases, brute force over all pairings, large groups."""
+"""Tool calls: golden cases, brute force over all pairings, large groups, columns that need no lines."""
 
 from __future__ import annotations
 
@@ -16,19 +16,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from evalkit import EvalRecord
+from evalkit import EvalRecord, Records
 from evalkit.contracts import ToolCall, Turn
 from evalkit.metrics import tools
+from evalkit.reading import encode
+from evalkit.records import load
 
 TABLE = Path(__file__).parents[1] / "golden" / "tools.jsonl"
 GOLDEN = [json.loads(line) for line in TABLE.read_text(encoding="utf-8").splitlines()]
 
-values = st.sampled_from((None, True, False, 0, 1, 1.0, "1", "退货", [1], [True], {"a": 1}))
+values = st.sampled_from(
+    (
+        None,
+        True,
+        False,
+        0,
+        1,
+        1.0,
+        0.5,
+        "1",
+        "退货",
+        "退货\u200b",
+        [1],
+        [True],
+        {"a": 1, "b": []},
+        {"b": [], "a": 1.0},
+    )
+)
 calls = st.lists(
     st.builds(
         ToolCall,
-        name=st.sampled_from(("find", "refund", "查订单")),
-        arguments=st.dictionaries(st.sampled_from("abc"), values, max_size=3),
+        name=st.sampled_from(("find", "ｆind", "refund", "查订单")),
+        arguments=st.dictionaries(st.sampled_from(("a", "ａ", 'b"', "c")), values, max_size=3),
     ),
     max_size=4,
 )
@@ -41,7 +60,8 @@ runs = st.lists(
             "expected_turns": st.none() | st.integers(1, 3),
             "tool_calls": st.none() | calls,
             "dialog": st.lists(st.builds(Turn, tool_calls=calls.map(lambda made: made[:2])), max_size=2),
-            "response": st.sampled_from((None, "好的")),
+            "messages": st.lists(st.just("你好"), max_size=2),
+            "response": st.sampled_from((None, "", "好的")),
             "answer_status": st.sampled_from(("ok", "ok", "ok", "error")),
         }
     ),
@@ -99,7 +119,7 @@ def row(name: str) -> Callable[[EvalRecord], float | None]:
         if record.answer_status != "ok":
             return None
         if name == "step_ratio":
-            turns = len(record.dialog) or int(record.response is not None)
+            turns = len(record.dialog) or (0 if record.response is None else max(len(record.messages), 1))
             return min(1.0, record.expected_turns / turns) if record.expected_turns and turns else None
         if expected is None or made is None:
             return None
@@ -130,6 +150,20 @@ ROWS = {name: row(name) for name in NAMES}
 def test_columns_equal_rows(agree: Callable[..., None], records: list[EvalRecord]) -> None:
     """Whatever the run, every tool metric is what brute force over all pairings says."""
     agree(tools.compute(records), records, ROWS)
+
+
+@given(records=runs)
+def test_columns_on_file_equal_rows(
+    agree: Callable[..., None], tmp_path_factory: pytest.TempPathFactory, records: list[EvalRecord]
+) -> None:
+    """The same from columns that are kept beside a run, though its lines are gone."""
+    if not records:
+        return
+    path = tmp_path_factory.mktemp("tools") / "run.jsonl"
+    path.write_bytes(b"".join(map(encode, records)))
+    kept = load(path, rows_up_to=0)
+    path.write_bytes(b"x" * path.stat().st_size)
+    agree(tools.compute(kept), records, ROWS)
 
 
 @given(expected=calls, made=calls, dice=st.randoms(use_true_random=False))
@@ -168,6 +202,18 @@ def random_call(dice: np.random.Generator) -> ToolCall:
     return ToolCall(name="find", arguments={name: int(dice.integers(3)) for name in names})
 
 
+def test_a_whole_run_equals_rows(agree: Callable[..., None]) -> None:
+    """A thousand records at once, most of their names standing on both sides, many of them twice."""
+    dice = np.random.default_rng(7)
+
+    def some() -> list[ToolCall]:
+        made = [random_call(dice) for _ in range(dice.integers(4))]
+        return [call.model_copy(update={"name": "abc"[dice.integers(3)]}) for call in made]
+
+    records = [EvalRecord(sample_id=str(n), expected_tools=some(), tool_calls=some()) for n in range(1_000)]
+    agree(tools.compute(records), records, ROWS)
+
+
 def test_many_calls_of_one_tool() -> None:
     """60 against 80 calls of one name pair as scipy's assignment does, in bounded work."""
     dice = np.random.default_rng(7)
@@ -179,6 +225,9 @@ def test_many_calls_of_one_tool() -> None:
     assert time.process_time() - start < 20
     assert len(found.pairs) == 60
     assert sum(equal(*pair) for pair in found.pairs) == most
+    record = EvalRecord(sample_id="1", expected_tools=expected, tool_calls=made)
+    scores = {result.name: result.overall for result in tools.compute(Records([record]))}
+    assert scores["argument_accuracy"] == most / sum(len(call.arguments) for call, _ in found.pairs)
 
 
 def test_one_call_given_twice() -> None:

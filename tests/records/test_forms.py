@@ -36,6 +36,9 @@ CALLS = st.lists(
     ),
     max_size=2,
 )
+TURNS = st.lists(
+    st.fixed_dictionaries({"reply": TEXTS}, optional={"tool_calls": st.none() | CALLS}), max_size=2
+)
 TIMINGS = st.fixed_dictionaries({}, optional=dict.fromkeys(("first_text_ms", "end_ms"), st.none() | NUMBERS))
 ATTEMPT = st.fixed_dictionaries({"status": TEXTS, "total_ms": st.none() | NUMBERS})
 LINES = st.fixed_dictionaries(
@@ -64,6 +67,7 @@ LINES = st.fixed_dictionaries(
         "expected_tools": st.none() | CALLS,
         "tool_calls": st.none() | CALLS,
         "expected_turns": st.none() | st.integers(1, 3),
+        "dialog": TURNS,
         "trace_ids": st.dictionaries(TEXTS, TEXTS, max_size=2),
         "own": JSON,
     },
@@ -162,6 +166,7 @@ ATTEMPTS = [
     None,
 ]
 TOOLS = [None, [], [{"name": "a", "arguments": {}}], [{"name": "a", "arguments": {"b": 1}}, {"name": "c"}]]
+TURN = {"reply": "a", "tool_calls": [{"name": "a", "arguments": {"b": 1}}]}
 SIZES: dict[str, list[Any]] = {
     "answer_attempts": ATTEMPTS,
     "evidence_attempts": ATTEMPTS,
@@ -182,6 +187,7 @@ SIZES: dict[str, list[Any]] = {
     "own": [1, 1764489600123456789, 2**53, 0.5, None],
     "intent_pred_all": [["a"], [None, "a"], [], None],
     "dialog": [[], [{"sent_message": "a"}], [{"sent_message": "a"}, {"sent_message": "b"}]],
+    "dialog ": [[TURN], [{**TURN, "tool_calls": []}], [], [TURN, TURN]],
 }
 
 
@@ -194,10 +200,20 @@ def test_what_is_empty_is_told_from_what_is_not(tmp_path: Path, field: str, taug
     rows = [{**first, "sample_id": f"a{number}"} for number in range(40)]
     rows += [{**first, "sample_id": f"b{number}", field: value} for number, value in enumerate(values * 3)]
     rows += [{**row, "intent_pred": None, "tags": ["t"], "from_cache": True} for row in rows[-9:]]
+    rows += [{**row, "tool_calls": calls} for calls in (None, [], TOOLS[3], None) for row in rows[-9:]]
     path = tmp_path / "run.jsonl"
     for style in ((", ", ": "), (",", ":")):
         path.write_bytes(written(rows, style))
         assert_same(path, learn_after=600)
+
+
+@pytest.mark.parametrize("key", ["usage.completion_tokens", "dialog#", "calls_made()", "calls_made"])
+def test_a_key_of_somebody_else_is_no_column(tmp_path: Path, key: str) -> None:
+    """Though it is called as one of ours is."""
+    assert key in COLUMNS or key == "calls_made"
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(written([{"sample_id": f"a{n}", key: n} for n in range(60)], (", ", ": ")))
+    assert_same(path, learn_after=600)
 
 
 def test_forms_take_most_lines_of_a_run(tmp_path: Path) -> None:
@@ -254,7 +270,24 @@ def test_only_a_prediction_that_the_models_would_fill_in_is_odd(
     (line,) = written([{"sample_id": "x", **fields}], (", ", ": ")).splitlines(keepends=True)
     found = form.expression.fullmatch(line)
     assert found
-    assert form.odd([[cell] for cell in found.groups()]) == ([0] if odd else [])
+    assert form.odd([[cell] for cell in found.groups()], 1) == ([0] if odd else [])
+
+
+def test_forms_know_values_of_which_only_json_is_asked() -> None:
+    """Arguments of calls and values of slots may be any JSON; lines with them are of a form too."""
+    slots = [{"name": "phone", "value": "13800138000"}]
+    lines = [
+        full(
+            n,
+            required_slots=slots,
+            tool_calls=[{"name": f"t{n % 3}", "arguments": {"order": f"A{n}", "n": n}}],
+        )
+        for n in range(40)
+    ]
+    forms = Forms()
+    forms.learn((line[:-1], EvalRecord.model_validate_json(line)) for line in lines[:20])
+    (form,) = forms.known
+    assert all(form.expression.fullmatch(line) for line in lines[20:])
 
 
 @pytest.mark.parametrize("end", [b"", b'{"sample_id": "torn', b"\n\n", b"\xef\xbb\xbf"])

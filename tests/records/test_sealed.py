@@ -20,7 +20,7 @@ from evalkit.errors import BadData, StorageError
 from evalkit.reading import Intake, encode, read
 from evalkit.records import Records, load, on_file, parts
 from evalkit.records.held import HeldFile
-from evalkit.records.sealed import BATCH, columns_path, kept
+from evalkit.records.sealed import BATCH, LAYOUT, columns_path, kept
 
 
 def run(path: Path, n: int = 40, *, intent: str = "S1") -> Path:
@@ -81,7 +81,7 @@ def test_damaged_columns_are_made_anew(tmp_path: Path, place: int) -> None:
         good[:place],
         b"",
         b"{}\n",
-        good.replace(b'"layout": [2', b'"layout": [1'),
+        good.replace(b'"layout": [%d' % LAYOUT[0], b'"layout": [1'),
     ):
         place_of.write_bytes(bad)
         assert told(by_columns(path)) == wanted
