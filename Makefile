@@ -40,7 +40,7 @@ load: $(VENV)/.test ## Print how true the clock is beside other clients, and wha
 	@$(PY) benchmarks/load.py
 
 golden: $(VENV)/.test ## Hold every metric against its row form and the reference tools, and readers against accidents, at length
-	@HYPOTHESIS_PROFILE=golden $(PY) -m pytest tests/metrics tests/test_slices.py tests/reading/test_accidents.py $(ARGS)
+	@HYPOTHESIS_PROFILE=golden $(PY) -m pytest tests/metrics tests/records tests/test_slices.py tests/reading/test_accidents.py $(ARGS)
 
 docs: $(VENV)/.test ## Write the pages that come from the code
 	@$(PY) docs/render.py
