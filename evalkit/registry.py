@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evalkit.errors import UnknownName, UsageError
+from evalkit.errors import UnknownName, UsageError, shown
 from evalkit.parameters import check, needed, parameters_of, written
 
 __all__ = ["Spec", "bind", "lookup", "names", "register"]
@@ -178,6 +178,8 @@ def _loaded(kind: str, point: importlib.metadata.EntryPoint) -> Function:
             f"{kind} {point.name!r}: {point.value} cannot be imported ({type(error).__name__}: {error}); "
             "mend the name, or mend or remove the package that announces it."
         ) from error
+    if not callable(function):
+        raise UsageError(f"{kind} {point.name!r}: found {shown(function)}, wanted a function.")
     return function
 
 

@@ -193,6 +193,12 @@ def test_a_module_and_function_that_cannot_be_imported_are_named(name: str) -> N
         lookup("gadget", name)
 
 
+def test_what_is_no_function_is_refused(site: Path) -> None:
+    (site / "their_rules.py").write_text("mine = 3\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="gadget 'their_rules:mine': found 3, wanted a function"):
+        lookup("gadget", "their_rules:mine")
+
+
 def test_what_is_registered_by_hand_goes_before_what_is_installed(site: Path) -> None:
     _package(site, "their_rules:theirs", "def theirs(case, dialog):\n    return 1\n")
     register("gadget", "theirs")(len)

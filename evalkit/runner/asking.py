@@ -86,8 +86,9 @@ def _accepts(target: object, *arguments: object) -> bool:
 
 
 def _no_target(target: object) -> UsageError:
+    name = getattr(getattr(target, "func", target), "__qualname__", type(target).__name__)
     return UsageError(
-        f"target: found {target!r}, wanted a function of one case, "
+        f"target: found {name}, wanted a function of one case, "
         "or one without arguments that returns an async context manager."
     )
 
