@@ -97,13 +97,12 @@ def queries(n: int) -> Queries:
 
 
 def our_build(given: Queries) -> Records:
-    """A table of Arrow, checked as the models would, as records."""
-    columns = {
-        "sample_id": given.ids,
-        "retrieved_doc_ids": given.ranked,
-        "reference_doc_ids": given.wanted,
-    }
-    return Records.of(pa.table(columns))
+    """A table of Arrow, checked as the models would, as records; its types are named, which Arrow else finds out."""
+    texts = pa.list_(pa.string())
+    schema = pa.schema(
+        [("sample_id", pa.string()), ("retrieved_doc_ids", texts), ("reference_doc_ids", texts)]
+    )
+    return Records.of(pa.table([given.ids, given.ranked, given.wanted], schema=schema))
 
 
 def dicts(given: Queries) -> Dicts:
