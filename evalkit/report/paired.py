@@ -8,12 +8,13 @@ are kept.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evalkit.stats import bootstrap, mcnemar, sign_flip, wilson
+from evalkit.stats import Interval, bootstrap, mcnemar, sign_flip, wilson
 from evalkit.stats.drawing import SLACK
 
 __all__ = ["mean_move", "p_value", "together"]
@@ -29,8 +30,7 @@ def p_value(moved: Floats, *, is_rate: bool, flips: int) -> float:
     sizes = np.abs(moved)
     if is_rate and np.all((sizes == 0) | (sizes == 1)):
         return mcnemar(int(np.count_nonzero(moved < 0)), int(np.count_nonzero(moved > 0)))
-    rising, _ = _rising(moved[moved != 0])
-    return _flipped(rising.tobytes(), flips)
+    return _flipped(_rising(moved[moved != 0]).tobytes(), flips)
 
 
 @lru_cache(maxsize=_KEPT)
@@ -72,29 +72,42 @@ def mean_move(
 
 
 def _of_cases(moved: Floats, draws: int) -> tuple[float, float]:
-    rising, mirrored = _rising(moved)
-    low, high = _drawn(rising.tobytes(), draws)
-    return (0.0 - high, 0.0 - low) if mirrored else (low, high)
+    return _either_way(moved, lambda values: _drawn(np.sort(values).tobytes(), draws))
 
 
 def _of_clusters(moved: Floats, draws: int, clusters: NDArray[np.intp]) -> tuple[float, float]:
-    mirrored = math.fsum(moved) < 0
-    interval = bootstrap(0.0 - moved if mirrored else moved, clusters=clusters, draws=draws)
-    low, high = float(interval.low), float(interval.high)
-    return (0.0 - high, 0.0 - low) if mirrored else (low, high)
+    return _either_way(moved, lambda values: _ends(bootstrap(values, clusters=clusters, draws=draws)))
+
+
+def _either_way(moved: Floats, drawn: Callable[[Floats], tuple[float, float]]) -> tuple[float, float]:
+    """The ends for the moves, which are those of their mirror image, mirrored: what is drawn are those that rise.
+
+    Where they neither rise nor fall, both are drawn, and the ends are those that lie further out.
+    """
+    total = math.fsum(moved)
+    if total > 0:
+        return drawn(moved)
+    low, high = drawn(0.0 - moved)
+    mirrored = 0.0 - high, 0.0 - low
+    if total < 0:
+        return mirrored
+    low, high = drawn(moved)
+    return min(low, mirrored[0]), max(high, mirrored[1])
 
 
 @lru_cache(maxsize=_KEPT)
-def _drawn(rising: bytes, draws: int) -> tuple[float, float]:
-    interval = bootstrap(np.frombuffer(rising), draws=draws)
+def _drawn(in_order: bytes, draws: int) -> tuple[float, float]:
+    return _ends(bootstrap(np.frombuffer(in_order), draws=draws))
+
+
+def _ends(interval: Interval) -> tuple[float, float]:
     return float(interval.low), float(interval.high)
 
 
-def _rising(moved: Floats) -> tuple[Floats, bool]:
-    """The moves or their mirror image, whichever of them rises, in order; and whether it is the image."""
+def _rising(moved: Floats) -> Floats:
+    """The moves or their mirror image, whichever of them rises, in order."""
     up, down = np.sort(moved), np.sort(0.0 - moved)
     total = math.fsum(moved)
     differs = np.flatnonzero(up != down)
     tie = bool(len(differs) and up[differs[0]] < down[differs[0]])
-    mirrored = total < 0 or (total == 0 and tie)
-    return (down if mirrored else up), mirrored
+    return down if total < 0 or (total == 0 and tie) else up

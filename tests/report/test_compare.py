@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evalkit.errors import UnknownName
@@ -236,8 +236,12 @@ def two_runs(make_run: MakeRun, make_facts: MakeFacts, rows: list[tuple], *, is_
     return [make_run({"m": [row[side] for row in rows]}, metrics=facts, texts=texts) for side in (0, 1)]
 
 
+EVENLY = [(0.0, 0.0, "A")] * 4 + [(0.5, 0.0, "A"), (0.5, 1.0, "A"), (1 / 3, 1.0, "A"), (1.0, 1 / 3, "A")]
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.one_of(scores.map(lambda rows: (rows, True)), parts.map(lambda rows: (rows, False))))
+@example((EVENLY, False))
 def test_swapping_the_runs_negates_deltas_and_swaps_verdicts(
     make_run: MakeRun, make_facts: MakeFacts, case: tuple[list[tuple], bool]
 ) -> None:
