@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from evalkit.records import load
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -43,3 +45,26 @@ def test_the_page_names_every_script_and_text_metric(benchmark) -> None:
     page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
     for told in ("benchmarks/text_peers.py", "benchmarks/peers.py", *benchmark("text_peers").LEGS):
         assert told in page
+
+
+def test_retrieval_metrics_are_their_peers(benchmark) -> None:
+    """From the same plain lists, each value of each query."""
+    module = benchmark("retrieval_peers")
+    given = module.queries(200)
+    ours = module.our_values(module.retrieval.compute(module.our_build(given)), ())
+    for tool in module.TOOLS[1:]:
+        if tool.name == "ranx":  # heavy, and no dependency of the tests
+            continue
+        theirs = tool.values(tool.evaluate(tool.build(given)), given.ids)
+        n = tool.scores
+        assert module.agreement(ours, theirs) == f"{n} of {n}"
+
+
+def test_runs_of_every_kind_are_the_same_run(benchmark, tmp_path: Path) -> None:
+    module = benchmark("memory")
+    told = []
+    for kind in (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet", ".arrow"):
+        module.write(tmp_path / f"run{kind}", module.records(30))
+        told.append(list(load(tmp_path / f"run{kind}")))
+    assert len(told[0]) == 30
+    assert told[1:] == told[:-1]

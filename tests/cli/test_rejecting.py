@@ -8,6 +8,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click import NoSuchOption
 from click.testing import CliRunner, Result
@@ -160,3 +162,22 @@ def test_the_law_stands_in_every_summary(place: Path) -> None:
     evalkit("score", "run.jsonl")
     told = json.loads((place / "reports" / "run" / "summary.json").read_bytes())
     assert told["lines"] == {"lines": 4, "ok": 2, "rejected": 0, "blank": 1, "torn": 1}
+
+
+@pytest.mark.parametrize("kind", [".jsonl", ".jsonl.gz", ".parquet"])
+def test_an_engine_that_measures_parts_rejects_the_same(place: Path, kind: str) -> None:
+    """Of lines as they are, out of a compressed file, and of rows: the same lines, and the same counts."""
+    path = place / f"other{kind}"
+    raw = (place / "run.jsonl").read_bytes()
+    if kind == ".parquet":
+        cells = {"sample_id": ["a", None, "b"], "ttft_ms": [1.5, 2.5, -1.0], "own": [1.0, 1.0, 1.0]}
+        pq.write_table(pa.table(cells), path)
+    else:
+        path.write_bytes(gzip.compress(raw) if kind.endswith(".gz") else raw)
+    told = []
+    for engine in ("memory", "stream"):
+        done = evalkit("score", path.name, "--on-bad-line=reject", "--json", "--engine", engine)
+        assert done.exit_code == 0, done.exception
+        told.append((json.loads(done.stdout)["lines"], rejects(place / "reports" / "other")))
+    assert told[0] == told[1]
+    assert told[0][0]["rejected"] == (2 if kind == ".parquet" else 4)
