@@ -48,8 +48,8 @@ def test_the_moments_of_a_request_come_in_their_order(loopback: Loopback) -> Non
     order = [getattr(first, name) for name in Stamps.__dataclass_fields__]
     assert None not in order
     assert order == sorted(order)
-    assert first.headers_at - first.sent_at == pytest.approx(0.05, abs=0.04)
-    assert first.arrived_at - first.headers_at == pytest.approx(0.05, abs=0.04)
+    assert first.headers_at - first.sent_at > 0.04
+    assert first.arrived_at - first.headers_at > 0.04
     assert (first.reused, second.reused) == (False, True)
     assert second.connecting_at is None
 

