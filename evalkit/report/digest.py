@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,13 +17,14 @@ from evalkit.metrics.latency import quantiles
 from evalkit.reading import Intake
 from evalkit.records import Records
 from evalkit.report import tables
+from evalkit.report.channels import Channel, channels
 from evalkit.report.clusters import clusters
 from evalkit.report.failures import FailureCounts, Failures, failures
 from evalkit.report.fields import refuse_unknown
 from evalkit.report.figures import Figure, figures, macro
 from evalkit.report.worst import WorstRow, worst
 
-__all__ = ["Channel", "Digest", "Run", "channel", "digest"]
+__all__ = ["Digest", "Run", "digest"]
 
 HEADLINE = (
     "intent_top1",
@@ -60,21 +60,6 @@ class Run:
     manifest: Manifest | None = None
     overridden: Mapping[str, int] = field(default_factory=dict)
     intake: Intake | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Channel:
-    """How one channel of a run went: samples by status, errors by kind, samples asked more than once."""
-
-    name: str
-    statuses: Mapping[str, int]
-    errors: Mapping[str, int]
-    retried: int
-
-    @property
-    def asked(self) -> int:
-        """The samples for which the channel was asked at all."""
-        return sum(n for status, n in self.statuses.items() if status != "skipped")
 
 
 @dataclass(frozen=True)
@@ -145,7 +130,11 @@ class Digest:
     @cached_property
     def channels(self) -> tuple[Channel, ...]:
         """The answer channel and the evidence channel."""
-        return channel([self.tables.samples], "answer"), channel([self.tables.samples], "evidence")
+        return tuple(each.ranked() for each in channels(self.tables.samples))
+
+    def pieces(self, name: str) -> Iterable[pa.Table]:
+        """The table of that name, as it is to be written: in pieces where it is not held."""
+        return [getattr(self.tables, name)]
 
 
 def digest(run: Run, *, by: Sequence[str] = (), cluster: str | None = None) -> Digest:
@@ -169,13 +158,3 @@ def digest(run: Run, *, by: Sequence[str] = (), cluster: str | None = None) -> D
         tables.latency(quantiles(run.records), run_id=run.run_id),
     )
     return Digest(run, found, failures(run.records, run.results), tuple(by), cluster)
-
-
-def channel(samples: Iterable[pa.Table], name: str) -> Channel:
-    """How a channel went, from the samples of a run in any number of tables."""
-    errors, statuses, retried = Counter[str](), Counter[str](), 0
-    for table in samples:
-        errors.update(kind for kind in table[f"{name}_error"].to_pylist() if kind is not None)
-        statuses.update(map(str, table[f"{name}_status"].to_pylist()))
-        retried += sum(1 for n in table[f"{name}_retries"].to_pylist() if n)
-    return Channel(name, dict(statuses.most_common()), dict(errors.most_common()), retried)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+import functools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from evalkit.contracts import MetricResult
 from evalkit.engines.parted import Measured, Place
-from evalkit.metrics.intent import Confusion, LabelReport, added, confusions, in_order, per_label
+from evalkit.metrics.intent import Confusion, LabelReport, Pair, added, directions, errors, per_label
+from evalkit.report.channels import Channel, channels
 from evalkit.report.failures import FailureCounts, failures
 from evalkit.report.fields import fields_of, parts_of
 from evalkit.report.intervals import is_proper
@@ -30,7 +33,7 @@ class Partial:
     """A part of a run, or several: sums by metric and dimension, and whatever else the tables count.
 
     `results` have what is said of each metric, and no scores; `proper` those whose scores are all within 0–1;
-    `wrong` the samples of each error direction; `unknown` the fields to slice by that no record has, of `known`; `places` what metrics are sorted by;
+    `confused` how often each error direction befell; `unknown` the fields to slice by that no record has, of `known`; `places` what metrics are sorted by;
     `spare` those that a run leaves out where they are spare in all of it.
     """
 
@@ -39,24 +42,18 @@ class Partial:
     sums: Sums
     proper: frozenset[str]
     labels: Sequence[LabelReport]
-    wrong: Mapping[tuple[str, str | None], Sequence[str]]
+    confused: Mapping[Pair, int]
     failures: FailureCounts
+    channels: tuple[Channel, ...]
     unknown: frozenset[str]
     known: frozenset[str]
     places: Mapping[str, Place]
     spare: frozenset[str]
 
     @property
-    def confusions(self) -> list[Confusion]:
-        """The error directions, the most frequent first."""
-        support = {label.label: label.support for label in self.labels}
-        errors: Counter[str] = Counter()
-        for (gold, _), keys in self.wrong.items():
-            errors[gold] += len(keys)
-        return in_order(
-            Confusion(gold, other, len(keys), support[gold], len(keys) / errors[gold], tuple(sorted(keys)))
-            for (gold, other), keys in self.wrong.items()
-        )
+    def directions(self) -> list[Confusion]:
+        """The error directions, the most frequent first, without their samples."""
+        return directions(self.confused, {label.label: label.support for label in self.labels}, {})
 
     @property
     def told(self) -> dict[str, MetricResult]:
@@ -68,8 +65,8 @@ class Partial:
         return self.sums.get((metric, dimension)) or self.sums[_NOBODY, dimension]
 
 
-def partial(measured: Measured, dimensions: Sequence[str]) -> Partial:
-    """What is kept of these records and their results."""
+def partial(measured: Measured, samples: pa.Table, dimensions: Sequence[str]) -> Partial:
+    """What is kept of these records, their results, and their table of samples."""
     records, results, places, spare = measured
     named = [name for name in dimensions if name != OVERALL]
     columns = {result.name: scores_of(records, result) for result in results}
@@ -89,8 +86,9 @@ def partial(measured: Measured, dimensions: Sequence[str]) -> Partial:
         },
         frozenset(name for name, column in columns.items() if is_proper(column)),
         per_label(records),
-        {(pair.gold, pair.predicted): pair.keys for pair in confusions(records)},
+        Counter(pair for _, pair in errors(records)),
         failed.counts._replace(by_kind=failed.kinds),
+        channels(samples),
         frozenset({*parts_of(named)} - known),
         frozenset(known),
         places,
@@ -107,12 +105,11 @@ def together(parts: Sequence[Partial]) -> Partial:
     first, *others = parts
     results = _results(parts)
     sums = {(name, dim): first.tally(name, dim) for name in (*results, _NOBODY) for _, dim in _dims(first)}
-    wrong: defaultdict[tuple[str, str | None], list[str]] = defaultdict(list)
+    confused = Counter[Pair]()
     for part in others:
         sums = {(name, dim): known.plus(part.tally(name, dim)) for (name, dim), known in sums.items()}
     for part in parts:
-        for pair, keys in part.wrong.items():
-            wrong[pair].extend(keys)
+        confused.update(part.confused)
     return Partial(
         sum(part.n for part in parts),
         results,
@@ -121,8 +118,12 @@ def together(parts: Sequence[Partial]) -> Partial:
             name for name in results if all(name in part.proper or name not in part.results for part in parts)
         ),
         added(label for part in parts for label in part.labels),
-        wrong,
+        confused,
         FailureCounts.together([part.failures for part in parts]),
+        tuple(
+            functools.reduce(Channel.plus, each)
+            for each in zip(*(part.channels for part in parts), strict=True)
+        ),
         frozenset.intersection(*(part.unknown for part in parts)),
         frozenset.union(*(part.known for part in parts)),
         {name: part.places[name] for part in reversed(parts) for name in part.results},

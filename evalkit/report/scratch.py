@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from evalkit.metrics.intent import errors
 from evalkit.metrics.latency import observations
 from evalkit.records import Records
 from evalkit.report.sample_table import label_column
@@ -22,11 +22,15 @@ _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 def beside(records: Records, dimensions: Sequence[str]) -> dict[str, pa.Array[Any]]:
-    """What stands beside the samples of a part: their labels by each dimension, what was timed and cut off."""
+    """What stands beside the samples of a part: their labels by each dimension, what was timed and cut off, and
+    whether their intent is one of the wrong ones.
+    """
     labels = {f"@labels:{name}": label_column(records, name) for name in dimensions if name != OVERALL}
-    timed = observations(records)
+    timed, wrong = observations(records), np.zeros(len(records), dtype=np.bool_)
+    wrong[[row for row, _ in errors(records)]] = True
     return {
         **labels,
+        "@wrong": pa.array(wrong),
         **{f"@timed:{name}": pa.array(values) for name, (values, _) in timed.items()},
         **{f"@cut:{name}": pa.array(cuts) for name, (_, cuts) in timed.items()},
     }
@@ -58,25 +62,5 @@ class Scratch:
                 options = pa.ipc.IpcReadOptions(included_fields=wanted)
                 yield pa.ipc.open_file(file, options=options).read_all()
 
-    def column(self, name: str) -> NDArray[np.float64]:
-        """A column of numbers of the whole run, null as NaN, as is all of a part that does not have it."""
-        tables = self.parts(["sample_id", name])
-        return np.concatenate([_numbers(table, name) for table in tables])
-
-    def names(self) -> set[str]:
-        """The columns that any part has."""
-        found = set[str]()
-        for number in range(self.n):
-            with pa.OSFile(str(self._path(number)), "rb") as file:
-                found.update(pa.ipc.open_file(file).schema.names)
-        return found
-
     def _path(self, number: int) -> Path:
         return self.folder / f"{number:06d}.arrow"
-
-
-def _numbers(table: pa.Table, name: str) -> NDArray[np.float64]:
-    if name not in table.column_names:
-        return np.full(len(table), np.nan)
-    found: NDArray[np.float64] = table[name].to_numpy()
-    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,11 +17,12 @@ from evalkit.engines.parted import Measuring, Part, measuring
 from evalkit.engines.pool import reduced
 from evalkit.errors import UnknownName
 from evalkit.metrics.intent import LabelReport
-from evalkit.metrics.latency import LATENCIES, distribution
+from evalkit.metrics.latency import LATENCIES, Observed, distributions
 from evalkit.reading import Intake, stem
 from evalkit.records import Records
 from evalkit.report import tables
-from evalkit.report.digest import Channel, Digest, Run, channel
+from evalkit.report.channels import Channel
+from evalkit.report.digest import Digest, Run
 from evalkit.report.failures import FailureCounts, Failures
 from evalkit.report.partial import Partial, partial, together
 from evalkit.report.redrawn import slice_parts
@@ -29,6 +30,7 @@ from evalkit.report.sample_table import sample_rows
 from evalkit.report.schemas import SAMPLES, samples_schema
 from evalkit.report.scratch import Scratch, beside
 from evalkit.report.slice_table import dimensions, slice_rows
+from evalkit.report.wrong import confusion_pieces
 
 __all__ = ["ROWS", "Reduced", "Scoring", "Streamed", "streamed"]
 
@@ -63,9 +65,15 @@ class Streamed(Digest):
     @cached_property
     def channels(self) -> tuple[Channel, ...]:
         """The answer channel and the evidence channel."""
-        return tuple(channel(self.scratch.parts(SAMPLES.names), name) for name in ("answer", "evidence"))
+        return tuple(each.ranked() for each in self.merged.channels)
 
-    def samples(self) -> Iterator[pa.Table]:
+    def pieces(self, name: str) -> Iterable[pa.Table]:
+        """The table of that name, as it is to be written."""
+        if name == "confusions":
+            return confusion_pieces(self.merged, self.scratch, run_id=self.run.run_id)
+        return self._samples() if name == "samples" else super().pieces(name)
+
+    def _samples(self) -> Iterator[pa.Table]:
         """The samples, part by part, each with the columns of all metrics."""
         schema = self.tables.samples.schema
         for table in self.scratch.parts(schema.names):
@@ -100,6 +108,7 @@ def streamed(
             yield None
             return
         measure, parts = plan
+        pa.default_memory_pool().release_unused()  # what reading took, before workers inherit it
         scratch = Scratch(Path(place), len(parts))
         scoring = Scoring(measure, tuple(by), stem(path), scratch)
         yield _digest(measure, reduced(scoring, _plus, parts), scratch, taken, tuple(by))
@@ -118,8 +127,8 @@ class Scoring:
         """What is kept of the part."""
         measured = self.measuring.of(part)
         every = dimensions(self.by)
-        kept = partial(measured, every)
         samples = sample_rows(measured.records, measured.results, run_id=self.run_id, by=self.by)
+        kept = partial(measured, samples, every)
         self.scratch.put(part.number, samples, beside(measured.records, every))
         return kept
 
@@ -135,7 +144,6 @@ def _digest(
         raise UnknownName("field", min(merged.unknown), merged.known)
     run_id, sha = stem(measure.run.path), measure.manifest.eval_set_sha256 if measure.manifest else None
     fields = [field for field in dict.fromkeys(by) if field not in SAMPLES.names]
-    timed = scratch.names()
     found = tables.Tables(
         samples_schema([*merged.told], fields).empty_table(),
         slice_rows(
@@ -143,17 +151,21 @@ def _digest(
             run_id=run_id,
             eval_set_sha256=sha,
         ),
-        tables.confusions(merged.confusions, run_id=run_id),
-        tables.latency(
-            [
-                distribution(name, *map(scratch.column, (f"@timed:{name}", f"@cut:{name}")))
-                for name in LATENCIES
-                if f"@timed:{name}" in timed
-            ],
-            run_id=run_id,
-        ),
+        tables.confusions(merged.directions, run_id=run_id),
+        tables.latency(distributions(lambda: _observed(scratch), n=merged.n), run_id=run_id),
     )
     counts = intake.counts
     records = Records((), superseded=measure.run.columns.superseded, torn=counts.torn if counts else 0)
     run = Run(run_id, records, [*merged.told.values()], measure.manifest, intake=intake)
     return Streamed(run, found, Failures((), 0, 0), by, merged=merged, scratch=scratch)
+
+
+def _observed(scratch: Scratch) -> Iterator[Observed]:
+    """What was timed and cut off in each part."""
+    columns = [f"@{what}:{name}" for what in ("timed", "cut") for name in LATENCIES]
+    for table in scratch.parts(columns):
+        yield {
+            name: (table[f"@timed:{name}"].to_numpy(), table[f"@cut:{name}"].to_numpy())
+            for name in LATENCIES
+            if f"@timed:{name}" in table.column_names
+        }

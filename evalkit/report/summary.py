@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -17,6 +18,8 @@ from evalkit.report.worst import WorstRow
 __all__ = ["facts", "state", "summary"]
 
 SHOWN = 10
+KEYS = 100
+"""So many samples are named of what may befall any number of them."""
 
 
 def summary(digest: Digest, *, files: Iterable[str]) -> dict[str, Any]:
@@ -35,7 +38,7 @@ def summary(digest: Digest, *, files: Iterable[str]) -> dict[str, Any]:
         "overridden": dict(digest.run.overridden),
         "drawn": drawn(digest.cluster),
         "worst_intents": [_worst(row) for row in digest.worst_intents[:SHOWN]],
-        "confusions": [_plain(row) for row in found.confusions.to_pylist()[:SHOWN]],
+        "confusions": _confusions(digest),
         "latency": [_plain(row) for row in found.latency.to_pylist()],
         "channels": {channel.name: asdict(channel) for channel in digest.channels},
         "labels": [label._asdict() for label in (*averaged(digest.labels), *digest.labels)],
@@ -43,6 +46,12 @@ def summary(digest: Digest, *, files: Iterable[str]) -> dict[str, Any]:
         "fix_first": None if digest.apart else plain(fix_first(digest).first),
         "files": sorted(files),
     }
+
+
+def _confusions(digest: Digest) -> list[dict[str, Any]]:
+    """The most frequent error directions, each with its first samples."""
+    rows = itertools.chain.from_iterable(piece.to_pylist() for piece in digest.pieces("confusions"))
+    return [_plain({**row, "keys": row["keys"][:KEYS]}) for row in itertools.islice(rows, SHOWN)]
 
 
 def _macro(digest: Digest) -> dict[str, Any] | None:

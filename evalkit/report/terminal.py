@@ -15,7 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from evalkit.contracts import EvalRecord, Outcome
-from evalkit.report.digest import Channel, Digest
+from evalkit.report.channels import Channel
+from evalkit.report.digest import Digest
 from evalkit.report.figures import NOTHING, Figure, milliseconds, percent, share
 from evalkit.report.fix_first import fix_first
 from evalkit.report.fixing_text import first_view

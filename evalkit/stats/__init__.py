@@ -11,25 +11,34 @@ from evalkit.stats.intervals import (
     CONFIDENCE,
     DRAWN_UP_TO,
     DRAWS,
+    Clusters,
     Interval,
     bootstrap,
+    clustered,
+    interval_of,
     mean_interval,
     wilson,
 )
-from evalkit.stats.repeats import nearest_rank, pass_at_k, pass_hat_k
+from evalkit.stats.ranked import Ranked
+from evalkit.stats.repeats import nearest_place, nearest_rank, pass_at_k, pass_hat_k
 from evalkit.stats.student import t_quantile
 
 __all__ = [
     "CONFIDENCE",
+    "Clusters",
     "DRAWN_UP_TO",
     "DRAWS",
     "FLIP_DRAWS",
     "Interval",
+    "Ranked",
     "benjamini_hochberg",
     "bootstrap",
+    "clustered",
     "holm",
+    "interval_of",
     "mcnemar",
     "mean_interval",
+    "nearest_place",
     "nearest_rank",
     "pass_at_k",
     "pass_hat_k",

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -20,6 +21,7 @@ from evalkit.reading import Intake, encode
 from evalkit.report.build import score_run
 from evalkit.report.digest import Run, digest
 from evalkit.report.streaming import streamed
+from evalkit.report.wrong import confusion_pieces
 
 BY = ("difficulty", "tags", "intent_l1,difficulty", "requires_rag")
 ORDERLESS = ("slices.parquet", "confusions.parquet", "latency.parquet")
@@ -94,6 +96,16 @@ def test_cases_that_stand_once_come_to_the_same_bytes(
     path = written(tmp_path / "run.jsonl", list(once.values()))
     wanted = at_once(path, tmp_path / "once", ())
     assert in_parts(path, tmp_path / "parts", (), rows) == wanted
+
+
+@pytest.mark.parametrize("keys", [1, 5, 1_000])
+def test_error_directions_have_their_samples_in_any_lots(run: Path, tmp_path: Path, keys: int) -> None:
+    at_once(run, tmp_path, ())
+    with streamed(run, rows=30) as found:
+        assert found is not None
+        pieces = [*confusion_pieces(found.merged, found.scratch, run_id=found.run.run_id, at_once=keys)]
+    assert pa.concat_tables(pieces).equals(pq.read_table(tmp_path / "confusions.parquet"))
+    assert len(pieces) > 2 or keys == 1_000
 
 
 def test_a_field_that_only_some_parts_have_can_be_sliced_by(tmp_path: Path) -> None:
