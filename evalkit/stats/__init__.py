@@ -11,12 +11,12 @@ from evalkit.stats.intervals import (
     CONFIDENCE,
     DRAWN_UP_TO,
     DRAWS,
-    Clusters,
     Interval,
+    Urn,
     bootstrap,
-    clustered,
     interval_of,
     mean_interval,
+    urn_of,
     wilson,
 )
 from evalkit.stats.ranked import Ranked
@@ -25,15 +25,14 @@ from evalkit.stats.student import t_quantile
 
 __all__ = [
     "CONFIDENCE",
-    "Clusters",
     "DRAWN_UP_TO",
     "DRAWS",
     "FLIP_DRAWS",
     "Interval",
     "Ranked",
+    "Urn",
     "benjamini_hochberg",
     "bootstrap",
-    "clustered",
     "holm",
     "interval_of",
     "mcnemar",
@@ -44,5 +43,6 @@ __all__ = [
     "pass_hat_k",
     "sign_flip",
     "t_quantile",
+    "urn_of",
     "wilson",
 ]

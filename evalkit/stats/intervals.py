@@ -14,14 +14,14 @@ from evalkit.stats.student import t_quantile
 
 __all__ = [
     "CONFIDENCE",
-    "Clusters",
     "DRAWN_UP_TO",
     "DRAWS",
     "Interval",
+    "Urn",
     "bootstrap",
-    "clustered",
     "interval_of",
     "mean_interval",
+    "urn_of",
     "wilson",
 ]
 
@@ -39,7 +39,7 @@ class Interval(NamedTuple):
     high: Floats
 
 
-class Clusters(NamedTuple):
+class Urn(NamedTuple):
     """What an interval is drawn from: clusters by the sum of their values and by their size, (kinds,) each.
 
     Equal ones stand once, `counts` of them, in order of sum and size: so the order of the values tells nothing.
@@ -65,7 +65,7 @@ class Clusters(NamedTuple):
         return float((self.sums * self.counts).sum() / self.n_values) if self.n_values else math.nan
 
 
-def clustered(values: ArrayLike, clusters: ArrayLike | None = None) -> Clusters:
+def urn_of(values: ArrayLike, clusters: ArrayLike | None = None) -> Urn:
     """The values (n,) by their `clusters` (n,); without these every value is one of its own."""
     sums: Floats = np.asarray(values, dtype=np.float64)
     sizes: Floats = np.ones(len(sums))
@@ -75,7 +75,7 @@ def clustered(values: ArrayLike, clusters: ArrayLike | None = None) -> Clusters:
     order = np.lexsort((sizes, sums))
     sums, sizes = sums[order], sizes[order]
     first = np.flatnonzero(np.r_[True, (np.diff(sums) != 0) | (np.diff(sizes) != 0)][: len(sums)])
-    return Clusters(sums[first], sizes[first], np.diff(np.r_[first, len(sums)]))
+    return Urn(sums[first], sizes[first], np.diff(np.r_[first, len(sums)]))
 
 
 def wilson(successes: ArrayLike, n: ArrayLike, *, confidence: float = CONFIDENCE) -> Interval:
@@ -114,16 +114,16 @@ def bootstrap(
     further out as Student's interval does. Above 1,000 clusters the normal interval stands in, as both agree.
     Sources: Efron & Tibshirani (1993), chapter 13; Hesterberg (2015), The American Statistician 69(4), 371-386.
     """
-    return _bootstrap(clustered(values, clusters), confidence, draws, seed)
+    return _bootstrap(urn_of(values, clusters), confidence, draws, seed)
 
 
-def _bootstrap(drawn: Clusters, confidence: float, draws: int, seed: int) -> Interval:
-    if drawn.n < 2 or np.ptp(drawn.sums / drawn.sizes) <= SLACK:  # noqa: PLR2004
+def _bootstrap(urn: Urn, confidence: float, draws: int, seed: int) -> Interval:
+    if urn.n < 2 or np.ptp(urn.sums / urn.sizes) <= SLACK:  # noqa: PLR2004
         return Interval(np.array(np.nan), np.array(np.nan))
-    if drawn.n > DRAWN_UP_TO:
-        return _normal(drawn, confidence)
-    means = _resampled_means(drawn, draws, np.random.default_rng(seed))
-    tail = _expanded_tail(drawn.n, confidence)
+    if urn.n > DRAWN_UP_TO:
+        return _normal(urn, confidence)
+    means = _resampled_means(urn, draws, np.random.default_rng(seed))
+    tail = _expanded_tail(urn.n, confidence)
     low, high = np.quantile(means, [tail, 1 - tail])
     return Interval(np.array(low), np.array(high))
 
@@ -133,21 +133,21 @@ def _expanded_tail(n: int, confidence: float) -> float:
     return NormalDist().cdf(-math.sqrt(n / (n - 1)) * t_quantile(confidence, n - 1))
 
 
-def _resampled_means(drawn: Clusters, draws: int, rng: np.random.Generator) -> Floats:
+def _resampled_means(urn: Urn, draws: int, rng: np.random.Generator) -> Floats:
     """The mean of each of `draws` resamples of the clusters.
 
     Equal clusters are drawn as one multinomial count where they are many: most scores take few values.
     """
-    n, few = drawn.n, len(drawn.counts) * _EQUAL_ENOUGH < drawn.n
-    sums, sizes = (np.repeat(column, drawn.counts) for column in (drawn.sums, drawn.sizes))
+    n, few = urn.n, len(urn.counts) * _EQUAL_ENOUGH < urn.n
+    sums, sizes = (np.repeat(column, urn.counts) for column in (urn.sums, urn.sizes))
     alike = bool(sizes[0] == sizes.max() == sizes.min())
-    block = max(1, 2_000_000 // (len(drawn.counts) if few else n))
+    block = max(1, 2_000_000 // (len(urn.counts) if few else n))
     means = []
     for start in range(0, draws, block):
         size = min(block, draws - start)
         if few:
-            picks = rng.multinomial(n, drawn.counts / n, size=size)
-            means.append(picks @ drawn.sums / (picks @ drawn.sizes))
+            picks = rng.multinomial(n, urn.counts / n, size=size)
+            means.append(picks @ urn.sums / (picks @ urn.sizes))
         else:
             rows = rng.integers(0, n, size=(size, n), dtype=np.uint16)
             whole = n * sizes[0] if alike else np.take(sizes, rows).sum(axis=1)
@@ -155,13 +155,11 @@ def _resampled_means(drawn: Clusters, draws: int, rng: np.random.Generator) -> F
     return np.concatenate(means)
 
 
-def _normal(drawn: Clusters, confidence: float) -> Interval:
+def _normal(urn: Urn, confidence: float) -> Interval:
     """The normal interval of a ratio of sums."""
-    errors = (drawn.sums - drawn.mean * drawn.sizes) ** 2
-    half = NormalDist().inv_cdf(0.5 + confidence / 2) * math.sqrt(float((errors * drawn.counts).sum()))
-    return Interval(
-        np.array(drawn.mean - half / drawn.n_values), np.array(drawn.mean + half / drawn.n_values)
-    )
+    errors = (urn.sums - urn.mean * urn.sizes) ** 2
+    half = NormalDist().inv_cdf(0.5 + confidence / 2) * math.sqrt(float((errors * urn.counts).sum()))
+    return Interval(np.array(urn.mean - half / urn.n_values), np.array(urn.mean + half / urn.n_values))
 
 
 def mean_interval(
@@ -175,18 +173,18 @@ def mean_interval(
     """
     data = np.asarray(values, dtype=np.float64)
     proper = len(data) > 0 and data.min() >= 0 and data.max() <= 1
-    return interval_of(clustered(data, clusters), is_rate=is_rate, proper=bool(proper), confidence=confidence)
+    return interval_of(urn_of(data, clusters), is_rate=is_rate, proper=bool(proper), confidence=confidence)
 
 
 def interval_of(
-    drawn: Clusters, *, is_rate: bool, proper: bool, confidence: float = CONFIDENCE
+    urn: Urn, *, is_rate: bool, proper: bool, confidence: float = CONFIDENCE
 ) -> tuple[float | None, float | None]:
     """As `mean_interval`, of clusters that are counted already; `proper` where all values lie between 0 and 1."""
-    if not (is_rate and drawn.n == drawn.n_values):
-        interval = _bootstrap(drawn, confidence, DRAWS, SEED)
+    if not (is_rate and urn.n == urn.n_values):
+        interval = _bootstrap(urn, confidence, DRAWS, SEED)
         if not np.isnan(interval.low):
             return float(interval.low), float(interval.high)
-    if not drawn.n or not proper:
+    if not urn.n or not proper:
         return None, None
-    interval = wilson(drawn.mean * drawn.n, drawn.n, confidence=confidence)
+    interval = wilson(urn.mean * urn.n, urn.n, confidence=confidence)
     return float(interval.low), float(interval.high)
