@@ -38,8 +38,14 @@ def reduced(
     workers: int = 1,
     tell: Callable[[str], object] = str,
 ) -> _Found:
-    """What the function gives for all items, added up in their order; as `mapped`."""
-    return functools.reduce(plus, mapped(function, items, workers=workers, tell=tell))
+    """What the function gives for all items, added up in their order, neighbours first; as `mapped`."""
+    sums: list[tuple[int, _Found]] = []
+    for found in mapped(function, items, workers=workers, tell=tell):
+        size, whole = 1, found
+        while sums and sums[-1][0] == size:  # both of as many items, so that neither is copied often
+            size, whole = 2 * size, plus(sums.pop()[1], whole)
+        sums.append((size, whole))
+    return functools.reduce(lambda later, first: plus(first, later), (each for _, each in reversed(sums)))
 
 
 def mapped(

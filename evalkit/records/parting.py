@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,8 @@ class OnFile:
         self._file = HeldFile(path)
 
     def __reduce__(self) -> tuple[type[OnFile], tuple[Path, Path]]:
-        """Another process opens both files itself."""
-        return _reopened, (self.path, self.columns.path)  # type: ignore[return-value]
+        """Another process, wherever it stands, opens both files itself."""
+        return _reopened, (self.path.absolute(), self.columns.path.absolute())  # type: ignore[return-value]
 
     def __len__(self) -> int:
         """How many records there are."""
@@ -63,6 +64,7 @@ class OnFile:
             found.update((row[first], row[second]) for row in distinct if row[first] and row[second])
         return found
 
+    @cached_property
     def cases(self) -> NDArray[np.int32] | None:
         """The number of the case of each record, in order of first appearance; None where no case stands twice."""
         hashed = Hashed()

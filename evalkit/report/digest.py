@@ -11,17 +11,23 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from evalkit.contracts import Manifest, MetricResult
-from evalkit.metrics.intent import LabelReport, per_label
+from evalkit.metrics.intent import Confusion, LabelReport, near_misses, per_label, unknown_parents
 from evalkit.metrics.intent import confusions as error_directions
 from evalkit.metrics.latency import quantiles
 from evalkit.reading import Intake
 from evalkit.records import Records
 from evalkit.report import tables
 from evalkit.report.channels import Channel, channels
+from evalkit.report.charge_columns import charge_columns, clues, recall_of
+from evalkit.report.charges import Charges
+from evalkit.report.charging import charge
 from evalkit.report.clusters import clusters
 from evalkit.report.failures import FailureCounts, Failures, failures
 from evalkit.report.fields import refuse_unknown
 from evalkit.report.figures import Figure, figures, macro
+from evalkit.report.lots import numbered
+from evalkit.report.sheet import Sheet
+from evalkit.report.suggestions import Suggestion, suggestions
 from evalkit.report.worst import WorstRow, worst
 
 __all__ = ["Digest", "Run", "digest"]
@@ -71,8 +77,6 @@ class Digest:
     failures: Failures
     by: tuple[str, ...] = ()
     cluster: str | None = None
-    apart = False
-    """Whether the run was measured part by part, so that its records, samples and failures are not here."""
 
     @cached_property
     def clusters(self) -> NDArray[np.int64]:
@@ -88,6 +92,36 @@ class Digest:
     def charged(self) -> FailureCounts:
         """How many samples failed, and at what."""
         return self.failures.counts
+
+    @cached_property
+    def near_misses(self) -> list[Confusion]:
+        """The error directions between labels that look the same."""
+        return near_misses(error_directions(self.run.records))
+
+    @cached_property
+    def unknown_parents(self) -> Mapping[str, int]:
+        """How often each label was predicted whose first level is unknown, most often first."""
+        return unknown_parents(self.run.records, parents=self._parents)
+
+    @property
+    def _parents(self) -> Mapping[str, str] | None:
+        manifest = self.run.manifest
+        return manifest.intent_parents or None if manifest else None
+
+    @cached_property
+    def charges(self) -> Charges:
+        """What the failed samples are charged to."""
+        records, results, table = self.run.records, self.run.results, self.tables.samples
+        for name, column in charge_columns(records, results, self.failures).items():
+            table = table.append_column(name, column)
+        sheet = Sheet(table, recall_of(result.name for result in results))
+        facts = clues(records, results, self.failures).facts
+        return charge(sheet, facts, numbered(self.clusters))
+
+    @cached_property
+    def suggestions(self) -> tuple[Suggestion, ...]:
+        """What to fix, with most to win first."""
+        return tuple(suggestions(self.charges))
 
     @cached_property
     def overall(self) -> list[Figure]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from evalkit.contracts import Manifest
 from evalkit.metrics.intent import averaged
+from evalkit.report.charges import KEYS
 from evalkit.report.digest import Digest, Run
-from evalkit.report.fix_first import fix_first
+from evalkit.report.fix_first import FIRST
 from evalkit.report.fixing_json import plain
 from evalkit.report.verdict_json import drawn
 from evalkit.report.worst import WorstRow
@@ -18,8 +19,6 @@ from evalkit.report.worst import WorstRow
 __all__ = ["facts", "state", "summary"]
 
 SHOWN = 10
-KEYS = 100
-"""So many samples are named of what may befall any number of them."""
 
 
 def summary(digest: Digest, *, files: Iterable[str]) -> dict[str, Any]:
@@ -43,7 +42,7 @@ def summary(digest: Digest, *, files: Iterable[str]) -> dict[str, Any]:
         "channels": {channel.name: asdict(channel) for channel in digest.channels},
         "labels": [label._asdict() for label in (*averaged(digest.labels), *digest.labels)],
         "failures": digest.charged._asdict(),
-        "fix_first": None if digest.apart else plain(fix_first(digest).first),
+        "fix_first": [plain(replace(each, keys=each.keys[:KEYS])) for each in digest.suggestions[:FIRST]],
         "files": sorted(files),
     }
 

@@ -8,18 +8,16 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalkit.contracts.record import sample_key
 from evalkit.metrics.intent import Confusion, Pair
 from evalkit.report import tables
 from evalkit.report.partial import Partial
+from evalkit.report.sample_table import KEYED, keys_of
 from evalkit.report.scratch import Scratch
 
 __all__ = ["confusion_pieces"]
 
-_AT_ONCE = 1 << 18
+_AT_ONCE = 1 << 17
 """How many keys are held; each lot is a reading of the samples."""
-
-_COLUMNS = ("sample_id", "repeat", "intent_l2", "intent_pred")
 
 
 def confusion_pieces(
@@ -46,9 +44,10 @@ def _lots(found: Iterable[Confusion], at_once: int) -> Iterator[list[Confusion]]
 
 def _keys(pairs: set[Pair], scratch: Scratch) -> dict[Pair, list[str]]:
     found: defaultdict[Pair, list[str]] = defaultdict(list)
-    for table in scratch.parts([*_COLUMNS, "@wrong"]):
-        wrong = table.filter(pc.field("@wrong")).select(_COLUMNS)
-        for name, repeat, gold, given in zip(*(column.to_pylist() for column in wrong.columns), strict=True):
-            if (gold, given) in pairs:
-                found[gold, given].append(sample_key(name, repeat))
+    for table in scratch.parts([*KEYED, "intent_l2", "intent_pred", "@wrong"]):
+        wrong = table.filter(pc.field("@wrong"))
+        ways = zip(*(wrong[name].to_pylist() for name in ("intent_l2", "intent_pred")), strict=True)
+        for key, pair in zip(keys_of(wrong), ways, strict=True):
+            if pair in pairs:
+                found[pair].append(key)
     return found

@@ -17,6 +17,7 @@ from evalkit.stats.intervals import (
     interval_of,
     mean_interval,
     urn_of,
+    urn_of_kinds,
     wilson,
 )
 from evalkit.stats.ranked import Ranked
@@ -44,5 +45,6 @@ __all__ = [
     "sign_flip",
     "t_quantile",
     "urn_of",
+    "urn_of_kinds",
     "wilson",
 ]

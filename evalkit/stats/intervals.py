@@ -22,6 +22,7 @@ __all__ = [
     "interval_of",
     "mean_interval",
     "urn_of",
+    "urn_of_kinds",
     "wilson",
 ]
 
@@ -72,10 +73,15 @@ def urn_of(values: ArrayLike, clusters: ArrayLike | None = None) -> Urn:
     if clusters is not None:
         _, index = np.unique(np.asarray(clusters), return_inverse=True)
         sums, sizes = (np.bincount(index, weights=column).astype(np.float64) for column in (sums, sizes))
+    return urn_of_kinds(sums, sizes, np.ones(len(sums), dtype=np.int64))
+
+
+def urn_of_kinds(sums: Floats, sizes: Floats, counts: NDArray[np.int64]) -> Urn:
+    """The clusters of which there are `counts` (n,) with these sums and sizes; the same kind may stand more than once."""
     order = np.lexsort((sizes, sums))
     sums, sizes = sums[order], sizes[order]
     first = np.flatnonzero(np.r_[True, (np.diff(sums) != 0) | (np.diff(sizes) != 0)][: len(sums)])
-    return Urn(sums[first], sizes[first], np.diff(np.r_[first, len(sums)]))
+    return Urn(sums[first], sizes[first], np.add.reduceat(counts[order], first) if len(first) else counts)
 
 
 def wilson(successes: ArrayLike, n: ArrayLike, *, confidence: float = CONFIDENCE) -> Interval:

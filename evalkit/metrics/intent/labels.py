@@ -112,15 +112,13 @@ def _in_order(found: Iterable[Confusion]) -> list[Confusion]:
     return sorted(found, key=lambda pair: (-pair.n, pair.gold_n, pair.gold, pair.predicted or ""))
 
 
-def near_misses(records: RecordsLike) -> list[Confusion]:
-    """The confusions of labels that look the same: equal after NFKC, without zero-width characters, stripped.
+def near_misses(found: Iterable[Confusion]) -> list[Confusion]:
+    """The error directions between labels that look the same: equal after NFKC, without zero-width characters, stripped.
 
     They count as wrong; most likely one side writes the label with other code points.
     """
     return [
-        pair
-        for pair in confusions(records)
-        if pair.predicted is not None and _plain(pair.gold) == _plain(pair.predicted)
+        pair for pair in found if pair.predicted is not None and _plain(pair.gold) == _plain(pair.predicted)
     ]
 
 
