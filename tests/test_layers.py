@@ -93,7 +93,7 @@ EXTRA = {
     "net": {"httpx"},
     "targets": {"httpx", "jmespath", "starlette", "uvicorn", "pydantic"},
     "judges": {"httpx", "pydantic", "xllamacpp"},
-    "engines": {"pydantic", "distributed"},
+    "engines": {"pydantic", "distributed", "fsspec"},
     "rules": {"pydantic"},
 }
 

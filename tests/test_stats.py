@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from evalkit.stats import (
+    Ranked,
     benjamini_hochberg,
     bootstrap,
     holm,
@@ -333,3 +334,23 @@ def test_pass_at_k_and_pass_hat_k_by_hand(
     """1 − C(n−c, k)/C(n, k) and C(c, k)/C(n, k): 1 − 3/10 and 1/10 in the first row."""
     assert pass_at_k(n, successes, k) == (None if at is None else pytest.approx(at))
     assert pass_hat_k(n, successes, k) == (None if hat is None else pytest.approx(hat))
+
+
+@given(
+    st.lists(st.lists(st.floats(allow_nan=False), max_size=8).map(np.array), min_size=1, max_size=5),
+    st.data(),
+)
+def test_a_value_is_at_its_place_without_all_being_held(
+    pieces: list[np.ndarray], data: st.DataObject
+) -> None:
+    pieces = [piece.astype(np.float64) for piece in pieces]
+    in_order = sorted(np.concatenate(pieces).tolist())
+    ranked = Ranked()
+    for piece in pieces:
+        ranked.count(piece)
+    assert ranked.n == len(in_order)
+    places = data.draw(st.sets(st.integers(0, len(in_order) - 1))) if in_order else set()
+    ranked.want(places)
+    for piece in reversed(pieces):
+        ranked.keep(piece)
+    assert {place: ranked.at(place) for place in places} == {place: in_order[place] for place in places}

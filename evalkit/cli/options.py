@@ -6,7 +6,7 @@ import functools
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from evalkit.reading import Intake
     from evalkit.report.digest import Digest
-    from evalkit.report.streaming import Reduced
 
 __all__ = [
     "apart",
@@ -29,12 +28,12 @@ __all__ = [
     "cluster_option",
     "digest_of",
     "each",
+    "keeping_rejects",
     "manual_option",
     "places",
     "run_argument",
     "say",
     "show",
-    "streamed_of",
     "tell_by_hand",
     "tell_rejected",
 ]
@@ -139,38 +138,12 @@ def digest_of(
 
     by_hand = read_manual(manual) if manual else {}
     place = runs.find(run, runs_dir)
-    with _keeping_rejects(place, intake, reports_dir):
+    with keeping_rejects(place, intake, reports_dir):
         return digest(Run(*scored(place, manual=by_hand, intake=intake)), by=tuple(by), cluster=cluster)
 
 
 @contextmanager
-def streamed_of(
-    run: str,
-    *,
-    runs_dir: Path,
-    by: Iterable[str],
-    intake: Intake,
-    reports_dir: Path,
-    reduced: Reduced,
-    rows: int,
-) -> Iterator[Digest]:
-    """As `digest_of`, measured in parts of `rows` records as `reduced` does; at once where a run cannot be cut."""
-    from evalkit import runs  # noqa: PLC0415 - heavy imports wait for the command
-    from evalkit.report.streaming import streamed  # noqa: PLC0415
-    from evalkit.writing import folder  # noqa: PLC0415
-
-    place = runs.find(run, runs_dir)
-    with ExitStack() as stack:
-        with _keeping_rejects(place, intake, reports_dir):
-            parts = streamed(
-                place, by=tuple(by), intake=intake, rows=rows, reduced=reduced, folder=folder(reports_dir)
-            )
-            found = stack.enter_context(parts)
-        yield found or digest_of(run, runs_dir=runs_dir, by=by, intake=intake, reports_dir=reports_dir)
-
-
-@contextmanager
-def _keeping_rejects(place: Path, intake: Intake | None, reports_dir: Path | None) -> Iterator[None]:
+def keeping_rejects(place: Path, intake: Intake | None, reports_dir: Path | None) -> Iterator[None]:
     """Where no line of a run is good: its bad lines in its folder."""
     from evalkit.reading import stem  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report.build import save_rejects  # noqa: PLC0415

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from evalkit.cli.engines import Engine, engine_options
 from evalkit.cli.options import (
     as_json,
     bad_lines,
@@ -22,13 +20,10 @@ from evalkit.cli.options import (
     run_argument,
     say,
     show,
-    streamed_of,
 )
-from evalkit.errors import UsageError
 
 if TYPE_CHECKING:
     from evalkit.reading import Intake
-    from evalkit.report.streaming import Reduced
 
 __all__ = ["report", "score"]
 
@@ -38,26 +33,7 @@ __all__ = ["report", "score"]
 @by_option
 @cluster_option
 @manual_option
-@click.option(
-    "--engine",
-    type=click.Choice(["memory", "stream", "dask"]),
-    default="memory",
-    show_default=True,
-    help="Hold the run in memory; measure it part by part, however large it is; or do so on a cluster.",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    help="Processes on this machine that measure parts. [default: 1 for stream, 2 for dask]",
-)
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="The dask scheduler, tcp://host:port; else a cluster on this machine.",
-)
-@click.option(
-    "--part-rows", type=click.IntRange(min=1), default=4_096, show_default=True, help="Records of a part."
-)
+@engine_options
 @bad_lines
 @places
 @as_json
@@ -67,10 +43,7 @@ def score(  # noqa: PLR0913 - one parameter an option
     by: tuple[str, ...],
     cluster: str | None,
     manual: Path | None,
-    engine: str,
-    workers: int | None,
-    scheduler: str | None,
-    part_rows: int,
+    engine: Engine,
     intake: Callable[[], Intake],
     runs_dir: Path,
     reports_dir: Path,
@@ -78,8 +51,8 @@ def score(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Compute every metric of the named runs and write the tables to reports/<run_id>/.
 
-    RUN is a path, a run id, or `latest`. The engines `stream` and `dask` take as much memory as parts of the run and
-    give the same tables; what to fix first they leave to `evalkit fix`.
+    RUN is a path, a run id, or `latest`. All engines give the same tables; `stream` and `dask` take as much memory as
+    parts of the run.
 
     \b
     evalkit score latest
@@ -87,26 +60,21 @@ def score(  # noqa: PLR0913 - one parameter an option
     evalkit score monday --manual reports/monday/per_sample.csv
     evalkit score theirs.jsonl.gz --on-bad-line reject
     evalkit score nightly --engine stream --workers 2
-    evalkit score nightly --engine dask --scheduler tcp://10.0.0.1:8786
+    evalkit score nightly --engine dask --scheduler tcp://10.0.0.1:8786 --scratch s3://bucket/scratch
     """
-    if engine != "memory":  # a pool of Arrow's own keeps what it once had, in every process
-        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     from evalkit.report.build import score_run  # noqa: PLC0415 - heavy imports wait for the command
     from evalkit.report.terminal import summary_view  # noqa: PLC0415
 
-    _check(engine, workers=workers, scheduler=scheduler, manual=manual, cluster=cluster)
     told = []
     for run in runs:
-        named: dict[str, Any] = {
-            "runs_dir": runs_dir,
-            "reports_dir": reports_dir,
-            "by": by,
-            "intake": intake(),
-        }
-        opened = (
-            nullcontext(digest_of(run, cluster=cluster, manual=manual, **named))
-            if engine == "memory"
-            else streamed_of(run, reduced=_reduced(engine, workers, scheduler), rows=part_rows, **named)
+        opened = engine.digest(
+            run,
+            runs_dir=runs_dir,
+            by=by,
+            cluster=cluster,
+            manual=manual,
+            intake=intake(),
+            reports_dir=reports_dir,
         )
         with opened as digest:
             written = score_run(digest, reports_dir / digest.run.run_id)
@@ -115,27 +83,6 @@ def score(  # noqa: PLR0913 - one parameter an option
                 show(summary_view(digest, files=written.files))
     if as_json:
         say(told[0] if len(told) == 1 else told)
-
-
-def _check(engine: str, **given: object) -> None:
-    """UsageError for an option that the engine does not have."""
-    whole = ("manual", "cluster")  # these look at all samples at once
-    lacking = {"memory": ("workers", "scheduler"), "stream": ("scheduler", *whole), "dask": whole}
-    for option in lacking[engine]:
-        if given[option] is not None:
-            raise UsageError(f"--{option}: found with --engine {engine}, wanted one or the other.")
-    if given["workers"] and given["scheduler"]:
-        raise UsageError("--workers: found with --scheduler, whose workers are there already; name one.")
-
-
-def _reduced(engine: str, workers: int | None, scheduler: str | None) -> Reduced:
-    """Who measures the parts of a run, telling on standard error."""
-    from evalkit.engines import cluster, pool  # noqa: PLC0415 - heavy imports wait for the command
-
-    tell = partial(click.echo, err=True)
-    if engine == "dask":
-        return partial(cluster.reduced, scheduler=scheduler, workers=workers or 2, tell=tell)
-    return partial(pool.reduced, workers=workers or 1, tell=tell)
 
 
 @click.command()

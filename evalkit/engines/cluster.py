@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evalkit.errors import EvalkitError, Incomplete, UsageError
@@ -12,32 +13,34 @@ from evalkit.errors import EvalkitError, Incomplete, UsageError
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["reduced"]
+__all__ = ["Cluster", "connected"]
 
 _Item = TypeVar("_Item")
 _Found = TypeVar("_Found")
 
 
-def reduced(
-    function: Callable[[_Item], _Found],
-    plus: Callable[[_Found, _Found], _Found],
-    items: Sequence[_Item],
-    *,
-    scheduler: str | None = None,
-    workers: int = 2,
-    tell: Callable[[str], object] = str,
-) -> _Found:
-    """What the function gives for all items, added up in their order, as a tree on the workers.
+@dataclass(frozen=True)
+class Cluster:
+    """A dask cluster, through its `client`; `tell` hears how far it is."""
 
-    The cluster is that of the `scheduler` (`tcp://host:port`), else one on this machine with so many `workers`.
-    `tell` hears how far it is. An item that fails, or that kills its workers, ends it: Incomplete naming
-    it; errors of this package come as they are. UsageError without the extra or the scheduler.
-    """
-    with _client(scheduler, workers) as client:
-        given = client.scatter(function, broadcast=True)
-        parts = client.map(_do, items, function=given, pure=False)
-        total = _tree(client, plus, parts)
-        _wait(parts, items, tell=tell)
+    client: Client
+    tell: Callable[[str], object] = str
+
+    def reduced(
+        self,
+        function: Callable[[_Item], _Found],
+        plus: Callable[[_Found, _Found], _Found],
+        items: Sequence[_Item],
+    ) -> _Found:
+        """What the function gives for all items, added up in their order, as a tree on the workers.
+
+        An item that fails, or that kills its workers, ends it: Incomplete naming it; errors of this package come
+        as they are.
+        """
+        given = self.client.scatter(function, broadcast=True)
+        parts = self.client.map(_do, items, function=given, pure=False)
+        total = _tree(self.client, plus, parts)
+        _wait(parts, items, tell=self.tell)
         found: _Found = total.result()
         return found
 
@@ -78,7 +81,13 @@ def _wait(
 
 
 @contextmanager
-def _client(scheduler: str | None, workers: int) -> Iterator[Client]:
+def connected(
+    *, scheduler: str | None = None, workers: int = 2, tell: Callable[[str], object] = str
+) -> Iterator[Cluster]:
+    """The cluster of the `scheduler` (`tcp://host:port`), else one on this machine with so many `workers`, until the block ends.
+
+    UsageError without the extra or the scheduler.
+    """
     try:
         from distributed import Client, LocalCluster  # noqa: PLC0415 - an extra
     except ImportError:
@@ -87,13 +96,13 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Client]:
         ) from None
     with ExitStack() as stack:
         if scheduler is None:
-            cluster = LocalCluster(
+            local = LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
                 dashboard_address=None,
                 silence_logs=logging.CRITICAL,  # what fails is told once, by us
             )
-            yield stack.enter_context(Client(stack.enter_context(cluster)))
+            yield Cluster(stack.enter_context(Client(stack.enter_context(local))), tell)
             return
         try:
             client = Client(scheduler, timeout="30s")
@@ -101,4 +110,4 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Client]:
             raise UsageError(
                 f"--scheduler {scheduler}: found no scheduler there ({error}), wanted tcp://host:port."
             ) from None
-        yield stack.enter_context(client)
+        yield Cluster(stack.enter_context(client), tell)

@@ -19,7 +19,7 @@ from evalkit.errors import BadData, Fault, NoInput, UnknownName
 from evalkit.records import Records
 from evalkit.slices import Scores, slice_mean
 
-__all__ = ["Manual", "overridden", "read_manual"]
+__all__ = ["Manual", "overridden", "put", "read_manual", "refuse_unknown"]
 
 Manual = Mapping[str, Mapping[str, "float | None"]]
 """By metric, by sample key: the score that somebody set; null where the sample is not to count."""
@@ -54,19 +54,37 @@ def read_manual(path: Path) -> dict[str, dict[str, float | None]]:
 def overridden(
     records: Records, results: Sequence[MetricResult], manual: Manual
 ) -> tuple[list[MetricResult], dict[str, int]]:
-    """The results with the scores set by hand, and how many of each metric were.
+    """The results with the scores set by hand, and how many of each metric were; raises as `refuse_unknown`."""
+    refuse_unknown(manual, [result.name for result in results], records.keys)
+    return put(records, results, manual)
 
-    Raises UnknownName for a metric that was not measured, or a sample that the run has not.
-    """
-    names = [result.name for result in results]
+
+def refuse_unknown(manual: Manual, metrics: Sequence[str], keys: Sequence[str]) -> None:
+    """UnknownName for a score of a metric that was not measured, or of a sample that the run has not."""
+    known = set(keys)
     for name, cells in manual.items():
-        if name not in names:
-            raise UnknownName("metric", name, names)
+        if name not in metrics:
+            raise UnknownName("metric", name, metrics)
         for key in cells:
-            if key not in records.keys:
-                raise UnknownName("sample", key, records.keys)
-    counts = {name: len(cells) for name, cells in manual.items() if cells}
-    return [_set(records, result, manual.get(result.name, {})) for result in results], counts
+            if key not in known:
+                raise UnknownName("sample", key, keys)
+
+
+def put(
+    records: Records, results: Sequence[MetricResult], manual: Manual
+) -> tuple[list[MetricResult], dict[str, int]]:
+    """The results with those of the scores set by hand that are of these records, and how many of each metric are.
+
+    A metric that was measured in other records of the run only has a result that holds these scores and no more.
+    """
+    mine = {name: {key: cells[key] for key in records.keys if key in cells} for name, cells in manual.items()}
+    counts = {name: len(cells) for name, cells in mine.items() if cells}
+    there = {result.name for result in results}
+    empty = Scores(nothing := np.zeros(len(records)), nothing.astype(np.bool_))
+    others = [
+        MetricResult(name, *slice_mean(records, empty), is_rate=True) for name in counts if name not in there
+    ]
+    return [_set(records, result, mine.get(result.name, {})) for result in (*results, *others)], counts
 
 
 def _set(records: Records, result: MetricResult, cells: Mapping[str, float | None]) -> MetricResult:

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from evalkit import runs
 from evalkit.contracts import Manifest, MetricResult
 from evalkit.engines.configured import configured
-from evalkit.engines.local import local, refuse_twice, told
+from evalkit.engines.local import DEFAULT, local, refuse_twice, told
+from evalkit.engines.overrides import Manual, put
 from evalkit.engines.rules import with_verdicts
 from evalkit.errors import EvalkitError, Incomplete
 from evalkit.judgements import Joining, judged_path, read_judged
@@ -27,10 +28,13 @@ from evalkit.metrics.judged import JUDGE_ERRORS
 from evalkit.metrics.outcome import spare
 from evalkit.reading import Intake
 from evalkit.records import OnFile, Records, on_file
-from evalkit.registry import Spec
+from evalkit.registry import Spec, bind
 from evalkit.slices import PerSample, Scores, slice_mean
 
-__all__ = ["Measured", "Measuring", "Part", "Place", "measuring"]
+__all__ = ["LARGE", "Measured", "Measuring", "Part", "Place", "bears_parts", "measuring"]
+
+LARGE = 32 << 20
+"""Files of more bytes are measured part by part where nobody says how: it takes no longer, and less memory."""
 
 Rows = NDArray[np.int64]
 _LONGEST = 300
@@ -48,12 +52,14 @@ class Measured(NamedTuple):
     """The records of a part, with verdicts and judgements, and the results over them, each with its place by name.
 
     `spare` are the bounds that say nothing here: a run leaves them out where that is so in all its parts.
+    `overridden` counts the scores that people set, by metric.
     """
 
     records: Records
     results: list[MetricResult]
     places: dict[str, Place]
     spare: frozenset[str]
+    overridden: Mapping[str, int]
 
 
 class Part(NamedTuple):
@@ -74,13 +80,16 @@ class Part(NamedTuple):
 class Measuring:
     """How to measure any part of a run; can be sent to another process.
 
-    `specs` are the metrics with what their results say of their parameters.
+    `specs` are the metrics with what their results say of their parameters, `parents` the label above each, `manual`
+    the scores that people set.
     """
 
     run: OnFile
     manifest: Manifest | None
     specs: Sequence[tuple[Spec, str]]
     of_run: Mapping[str, str]
+    parents: Mapping[str, str]
+    manual: Manual
 
     @cached_property
     def _said(self) -> Joining:
@@ -109,7 +118,8 @@ class Measuring:
             idle |= spare(records, found) if _is_open(spec) else frozenset()
             results += found
         refuse_twice(result.name for result in results)
-        return Measured(records, results, places, idle)
+        results, counts = put(records, results, self.manual)
+        return Measured(records, results, places, idle, counts)
 
     def _one(self, spec: Spec, params: str, records: Records, part: Part) -> Iterator[MetricResult]:
         if spec.type != _OF_CASES or part.kin is None:
@@ -152,9 +162,19 @@ def _cut(result: MetricResult, records: Records, rows: Rows) -> MetricResult:
     return replace(result, **slice_mean(records, scores)._asdict())
 
 
-def measuring(path: Path, *, intake: Intake, rows: int) -> tuple[Measuring, list[Part]] | None:
+def bears_parts() -> bool:
+    """Whether all metrics that are configured are of this package: one of your own may compare records with each other."""
+    ours = {spec.type for spec in DEFAULT}
+    return all(spec.type in ours for spec in configured())
+
+
+def measuring(
+    path: Path, *, intake: Intake, rows: int, manual: Manual | None = None
+) -> tuple[Measuring, list[Part]] | None:
     """How to measure the run at `path`, and its parts of `rows` records each; None where it cannot be cut
-    (`records.on_file`). Raises as `records.load`.
+    (`records.on_file`).
+
+    Raises as `records.load`, and as `local` where a metric is not known or its parameters do not fit.
     """
     run = on_file(path, intake)
     if run is None:
@@ -167,12 +187,14 @@ def measuring(path: Path, *, intake: Intake, rows: int) -> tuple[Measuring, list
         intent = spec.type == "intent"
         shown = told({"parents": parents, **spec.params} if intent and parents else spec.params)
         specs.append((Spec(spec.type, {"parents": own, **spec.params}) if intent else spec, shown))
+    for spec, _ in specs:
+        bind("metric", spec)  # refused here; and loaded once, for all workers that are forked
     of_run = {"target": manifest.target} if manifest else {}
-    return Measuring(run, manifest, tuple(specs), of_run), list(_parts(run, rows))
+    return Measuring(run, manifest, tuple(specs), of_run, own, manual or {}), list(_parts(run, rows))
 
 
 def _parts(run: OnFile, rows: int) -> Iterator[Part]:
-    cases = run.cases()
+    cases = run.cases
     for number, start in enumerate(range(0, len(run), rows)):
         stop = min(start + rows, len(run))
         kin = None if cases is None else _kin(cases, start, stop)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import functools
+import gc
 import multiprocessing
+import pickle
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from evalkit.errors import Incomplete
@@ -20,6 +24,11 @@ _Found = TypeVar("_Found")
 _AHEAD = 2
 """How many items each worker has in hand, so that none waits for another and few results do."""
 
+_START = "fork" if sys.platform == "linux" else "forkserver"
+"""Workers are forked from this process, so that all share the packages that it has loaded; the libraries of other
+systems do not bear that.
+"""
+
 
 def reduced(
     function: Callable[[_Item], _Found],
@@ -29,8 +38,14 @@ def reduced(
     workers: int = 1,
     tell: Callable[[str], object] = str,
 ) -> _Found:
-    """What the function gives for all items, added up in their order; as `mapped`."""
-    return functools.reduce(plus, mapped(function, items, workers=workers, tell=tell))
+    """What the function gives for all items, added up in their order, neighbours first; as `mapped`."""
+    sums: list[tuple[int, _Found]] = []
+    for found in mapped(function, items, workers=workers, tell=tell):
+        size, whole = 1, found
+        while sums and sums[-1][0] == size:  # both of as many items, so that neither is copied often
+            size, whole = 2 * size, plus(sums.pop()[1], whole)
+        sums.append((size, whole))
+    return functools.reduce(lambda later, first: plus(first, later), (each for _, each in reversed(sums)))
 
 
 def mapped(
@@ -65,10 +80,11 @@ def mapped(
 
 
 def _by_pool(function: Callable[[_Item], _Found], items: Sequence[_Item], workers: int) -> Iterator[_Found]:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([function.__class__.__module__, __name__])
-    waiting: deque[Future[Any]] = deque()
-    with ProcessPoolExecutor(workers, context, initializer=_keep, initargs=(function,)) as pool:
+    context, waiting = multiprocessing.get_context(_START), deque[Future[Any]]()
+    work = pickle.dumps(
+        function
+    )  # not as it is here: files that it holds open are read from one place by all
+    with _unmoved(), ProcessPoolExecutor(workers, context, initializer=_keep, initargs=(work,)) as pool:
         try:
             for item in items:
                 waiting.append(pool.submit(_do, item))
@@ -80,12 +96,25 @@ def _by_pool(function: Callable[[_Item], _Found], items: Sequence[_Item], worker
             pool.shutdown(wait=False, cancel_futures=True)
 
 
+@contextmanager
+def _unmoved() -> Iterator[None]:
+    """While the block lasts the collector of garbage passes over what is there: it writes to all that it looks at,
+    and what a forked process writes to it no longer shares.
+    """
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
 _KEPT: list[Callable[[Any], Any]] = []
 
 
-def _keep(function: Callable[[Any], Any]) -> None:
+def _keep(work: bytes) -> None:
     """The function comes once to each process, its items one by one."""
-    _KEPT[:] = [function]
+    _KEPT[:] = [pickle.loads(work)]  # noqa: S301 - our own
 
 
 def _do(item: Any) -> Any:

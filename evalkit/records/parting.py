@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 
 from evalkit.reading import Intake
 from evalkit.reading.sources import is_stream
-from evalkit.records.columnar import Columns
+from evalkit.records.hashed import Hashed
 from evalkit.records.lazy import SourceRows
 from evalkit.records.loading import BEYOND_ARROW
 from evalkit.records.sealed import Sealed, apart
@@ -36,8 +38,8 @@ class OnFile:
         self._source = source
 
     def __reduce__(self) -> tuple[type[OnFile], tuple[Path, Path]]:
-        """Another process opens both files itself."""
-        return _reopened, (self.path, self.columns.path)  # type: ignore[return-value]
+        """Another process, wherever it stands, opens both files itself."""
+        return _reopened, (self.path.absolute(), self.columns.path.absolute())  # type: ignore[return-value]
 
     def __len__(self) -> int:
         """How many records there are."""
@@ -64,19 +66,23 @@ class OnFile:
             found.update((row[first], row[second]) for row in distinct if row[first] and row[second])
         return found
 
+    @cached_property
     def cases(self) -> NDArray[np.int32] | None:
         """The number of the case of each record, in order of first appearance; None where no case stands twice."""
-        ids = [table["sample_id"] for table in self._columns("sample_id")]
-        hashes: NDArray[np.int64] = np.concatenate(
-            [np.fromiter(map(hash, part.to_pylist()), np.int64, len(part)) for part in ids]
-        )
-        hashes.sort()
-        if (hashes[1:] != hashes[:-1]).all():
+        hashed = Hashed()
+        for ids in self._ids():
+            hashed.add(ids)
+        if not len(hashed.twice()):
             return None
-        numbers: dict[str | None, int] = {}
-        whole = pa.chunked_array([chunk for part in ids for chunk in part.chunks])
-        column = Columns(pa.Table.from_arrays([whole], names=["sample_id"]))
-        return column.codes("sample_id", lambda text: numbers.setdefault(text, len(numbers)))
+        numbers: dict[str, int] = {}
+        parts = (
+            np.array([numbers.setdefault(one, len(numbers)) for one in ids], dtype=np.int32)
+            for ids in self._ids()
+        )
+        return np.concatenate([*parts])
+
+    def _ids(self) -> Iterator[list[Any]]:
+        return (table["sample_id"].to_pylist() for table in self._columns("sample_id"))
 
     def _columns(self, *names: str) -> Iterator[pa.Table]:
         for start in range(0, len(self), _ROWS):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from evalkit.contracts.record import sample_key
 from evalkit.records.columnar import Columns
+from evalkit.records.hashed import Hashed
 
 __all__ = ["Seen", "keys_of", "newest"]
 
@@ -16,34 +17,27 @@ Rows = NDArray[np.int64]
 
 
 class Seen:
-    """What is remembered of each record: eight bytes of its key's hash, and whether its answer is ok."""
+    """What is remembered of each record: the hash of its key, and whether its answer is ok."""
 
     def __init__(self) -> None:
         """Nothing was seen yet."""
-        self._hashes: list[NDArray[np.int64]] = []
-        self._answered: list[NDArray[np.bool_]] = []
+        self._keys = Hashed()
 
     def add(self, columns: Columns) -> None:
         """See some more records, in their order."""
-        keys = keys_of(columns)
-        self._hashes.append(np.fromiter(map(hash, keys), dtype=np.int64, count=len(keys)))
-        self._answered.append(np.array(columns.values("answer_status")) == "ok")
+        self._keys.add(keys_of(columns), np.array(columns.values("answer_status")) == "ok")
 
     def kept(self, keys: Callable[[Rows], Sequence[str]]) -> Rows | None:
         """The row of each sample that counts, in the order of the samples' first appearance; None: all as they are.
 
         `keys` tells the keys of the few rows whose hashes are alike.
         """
-        hashes = np.concatenate([np.zeros(0, dtype=np.int64), *self._hashes])
-        in_order = np.sort(hashes)
-        twice = np.unique(in_order[1:][in_order[1:] == in_order[:-1]])
-        del in_order
+        twice = self._keys.twice()
         if not len(twice):
             return None
-        rows = np.flatnonzero(np.isin(hashes, twice))
-        answered = np.concatenate(self._answered)[rows]
+        rows, answered = self._keys.of(twice)
         first = newest(keys(rows), answered.tolist())
-        order = np.arange(len(hashes))
+        order = np.arange(len(self._keys))
         order[rows] = -1
         order[rows[list(first)]] = rows[list(first.values())]
         found: Rows = order[order >= 0]

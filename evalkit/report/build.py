@@ -18,7 +18,6 @@ from evalkit.report import csv, html, markdown, parquet
 from evalkit.report.digest import Digest
 from evalkit.report.failures import as_lines
 from evalkit.report.masking import masked_digest, masked_verdict
-from evalkit.report.streaming import Streamed
 from evalkit.report.summary import summary
 from evalkit.report.verdict import Verdict
 from evalkit.writing import folder as made
@@ -27,9 +26,10 @@ from evalkit.writing import replace
 __all__ = ["Written", "report_run", "save_rejects", "score_run"]
 
 
-SAMPLES = "samples.parquet"
 SUMMARY = "summary.json"
 REJECTS = "rejects.jsonl"
+_ROWS = {"confusions": 64}
+"""Rows of a row group where they are not as usual: a direction has the keys of all its samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +45,16 @@ def score_run(digest: Digest, folder: Path) -> Written:
 
     StorageError where the disk refuses; each file is then the old one or the new one, whole.
     """
-    tables = {f"{name}.parquet": table for name, table in digest.tables._asdict().items()}
+    tables = digest.tables._asdict()
     rejects = save_rejects(digest.run.intake, folder)
-    told = summary(digest, files=[*tables, *rejects, SUMMARY])
+    files = [*(f"{name}.parquet" for name in tables), *rejects, SUMMARY]
+    told = summary(digest, files=files)
     for name, table in tables.items():
-        if isinstance(digest, Streamed) and name == SAMPLES:
-            parquet.write_parts(digest.samples(), folder / name, schema=table.schema)
-        else:
-            parquet.write(table, folder / name)
+        place, rows = folder / f"{name}.parquet", _ROWS.get(name, parquet.ROWS)
+        parquet.write(digest.pieces(name), place, schema=table.schema, rows=rows)
     text = json.dumps(told, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
     replace(folder / SUMMARY, escaped(text))
-    return Written({name: folder / name for name in [*tables, *rejects, SUMMARY]}, told)
+    return Written({name: folder / name for name in files}, told)
 
 
 def save_rejects(intake: Intake | None, folder: Path) -> tuple[str, ...]:

@@ -7,22 +7,23 @@ causes of a run add up to its failures.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from evalkit.report.charges import Charges
 from evalkit.report.failures import Failure
 from evalkit.report.reasons import Reason
 
-__all__ = ["Cause", "Shares", "causes"]
+__all__ = ["Cause", "Clues", "Facts", "causes", "first_causes", "is_spread", "of_intent"]
 
 HUB = 3
 """An intent that takes samples of so many others, mostly of none of them, is too broad by itself."""
 
-
 SPREAD = ("document_never_retrieved", "weak_retrieval", "empty_retrieval")
 """Causes that are one where they are spread evenly over many documents or intents."""
+
+WRONG, MISSED = "wrong_intent", "documents_missed"
+"""What a failure by itself tells no more of: the facts of the run say which cause it is."""
 
 
 class Cause(NamedTuple):
@@ -32,40 +33,12 @@ class Cause(NamedTuple):
     subject: tuple[str, ...] = ()
 
 
-Shares: TypeAlias = "Mapping[Cause, dict[int, float]]"
-"""For each cause the rows that it is charged with, and how much of each: the parts of a row add up to 1."""
-
-
-def causes(charged: Charges) -> Shares:
-    """The causes of all failures of a run."""
-    facts = _facts(charged)
-    shares: defaultdict[Cause, dict[int, float]] = defaultdict(dict)
-    for row, failure in charged.failed.items():
-        found = dict.fromkeys(_causes(failure, facts)) or {Cause(failure.reasons[0].kind): None}
-        for cause in found:
-            shares[cause][row] = 1 / len(found)
-    for kind in SPREAD:
-        _merge(shares, kind)
-    return shares
-
-
-def _merge(shares: dict[Cause, dict[int, float]], kind: str) -> None:
-    """Make one cause of those of that kind where they are many and none stands out: they come from one place."""
-    mine = sorted(
-        (cause for cause in shares if cause.kind == kind), key=lambda cause: (-len(shares[cause]), cause)
-    )
-    sizes = [len(shares[cause]) for cause in mine]
-    if len(mine) < HUB or HUB * max(sizes) > sum(sizes):
-        return
-    rows: defaultdict[int, float] = defaultdict(float)
-    for cause in mine:
-        for row, share in shares.pop(cause).items():
-            rows[row] += share
-    shares[Cause(kind, tuple(cause.subject[0] for cause in mine))] = dict(rows)
+_WEAK = Cause("weak_retrieval")
+"""Of which intent, its sample tells."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Facts:
+class Facts:
     """What only the whole run tells: documents that no sample got, intents that go wrong both ways or swallow others."""
 
     never: frozenset[str]
@@ -73,27 +46,25 @@ class _Facts:
     hubs: frozenset[str]
 
 
-def _facts(charged: Charges) -> _Facts:
-    ways = Counter(
-        (str(failure.reasons[0].expected), str(failure.reasons[0].found))
-        for failure in charged.failed.values()
-        if failure.reasons[0].kind == "wrong_intent"
-    )
-    mutual = frozenset((gold, given) for gold, given in ways if (given, gold) in ways)
-    return _Facts(_never(charged), mutual, _hubs(ways))
+@dataclass(frozen=True, slots=True)
+class Clues:
+    """What the facts of a run are made of, added up part by part: how often an intent was given in place of another
+    as the first fault of a sample, the documents that samples need, and those that any got at any rank.
+    """
 
+    ways: Counter[tuple[str, str]]
+    wanted: frozenset[str]
+    got: frozenset[str]
 
-def _never(charged: Charges) -> frozenset[str]:
-    """The documents that samples need and that no sample of the run got at any rank."""
-    counts = charged.counted.get(charged.recall, ())
-    wanted = {
-        doc
-        for record, yes in zip(charged.records, counts, strict=False)
-        if yes
-        for doc in record.reference_doc_ids
-    }
-    got = {doc for record in charged.records for doc in record.retrieved_doc_ids or ()}
-    return frozenset(wanted - got)
+    def plus(self, other: Clues) -> Clues:
+        """These and those."""
+        return Clues(self.ways + other.ways, self.wanted | other.wanted, self.got | other.got)
+
+    @property
+    def facts(self) -> Facts:
+        """What they tell."""
+        mutual = frozenset((gold, given) for gold, given in self.ways if (given, gold) in self.ways)
+        return Facts(self.wanted - self.got, mutual, _hubs(self.ways))
 
 
 def _hubs(ways: Mapping[tuple[str, str], int]) -> frozenset[str]:
@@ -103,33 +74,54 @@ def _hubs(ways: Mapping[tuple[str, str], int]) -> frozenset[str]:
     return frozenset(given for given, n in taken.items() if len(n) >= HUB and 2 * max(n) <= sum(n))
 
 
-def _causes(failure: Failure, facts: _Facts) -> Iterable[Cause]:
+def is_spread(sizes: Sequence[int]) -> bool:
+    """Whether causes of one kind, with so many samples each, come from one place: they are many and none stands out."""
+    return len(sizes) >= HUB and HUB * max(sizes) <= sum(sizes)
+
+
+def first_causes(failure: Failure) -> list[Cause]:
+    """What the first reason of a failure names, each once; at least its own kind."""
     reason = failure.reasons[0]
+    return [*dict.fromkeys(_named(reason, failure.record.intent_l2 or ""))] or [Cause(reason.kind)]
+
+
+def _named(reason: Reason, label: str) -> Iterable[Cause]:
     if reason.gate == "channel":
         return [Cause("channel_error", (reason.kind.partition("_")[0], str(reason.found)))]
-    if reason.kind == "wrong_intent":
-        return [_intent(reason, facts)]
     if reason.gate == "retrieval" and reason.kind != "needless_retrieval":
-        return _retrieval(failure, facts)
+        empty = reason.kind == "nothing_retrieved"
+        return [Cause("empty_retrieval", (label,)) if empty else Cause(MISSED, (*reason.expected,))]
     rule = _RULES.get(reason.kind)
     return rule(reason) if rule else ()
 
 
-def _intent(reason: Reason, facts: _Facts) -> Cause:
-    gold, given = str(reason.expected), str(reason.found)
+def causes(firsts: Iterable[Cause], facts: Facts) -> tuple[Cause, ...]:
+    """The causes of a failure, each once, from what it names first; those of its intent as `of_intent` finds them."""
+    return tuple(dict.fromkeys(cause for first in firsts for cause in _resolved(first, facts)))
+
+
+def of_intent(cause: Cause, label: str) -> Cause:
+    """The cause of a failure of a sample with that intent."""
+    return Cause(cause.kind, (label,)) if cause == _WEAK else cause
+
+
+def _resolved(first: Cause, facts: Facts) -> Iterator[Cause]:
+    if first.kind == WRONG:
+        yield _intent(first.subject, facts)
+    elif first.kind == MISSED:
+        never = [Cause("document_never_retrieved", (doc,)) for doc in first.subject if doc in facts.never]
+        yield from never or [_WEAK]
+    else:
+        yield first
+
+
+def _intent(way: tuple[str, ...], facts: Facts) -> Cause:
+    gold, given = way
     if given in facts.hubs:
         return Cause("broad_intent", (given,))
     if (gold, given) in facts.mutual:
         return Cause("intents_overlap", (min(gold, given), max(gold, given)))
     return Cause("intent_taken_for", (gold, given))
-
-
-def _retrieval(failure: Failure, facts: _Facts) -> list[Cause]:
-    reason, label = failure.reasons[0], failure.record.intent_l2 or ""
-    if reason.kind == "nothing_retrieved":
-        return [Cause("empty_retrieval", (label,))]
-    never = [Cause("document_never_retrieved", (doc,)) for doc in reason.expected if doc in facts.never]
-    return never or [Cause("weak_retrieval", (label,))]
 
 
 def _each(kind: str, names: Iterable[str]) -> list[Cause]:
@@ -147,6 +139,7 @@ def _missing(kind: str) -> Callable[[Reason], list[Cause]]:
 
 _RULES: Mapping[str, Callable[[Reason], list[Cause]]] = {
     "no_intent": lambda _: [Cause("abstention")],
+    "wrong_intent": lambda reason: [Cause(WRONG, (str(reason.expected), str(reason.found)))],
     "needless_retrieval": lambda _: [Cause("over_retrieval")],
     "slots_missing": _missing("slot_not_filled"),
     "steps_missing": _missing("step_not_done"),

@@ -1,95 +1,174 @@
-"""Who is charged with what: the failures of a run by row, beside the samples that could have failed.
+"""Who is charged with what: the failures of a run by cause and by gate, beside the samples that could have failed.
 
-The gates, their order and the reasons are those of the failures; nothing is judged here a second time.
+The gates, their order and the reasons are those of the failures; nothing is judged here a second time. The charges of
+the parts of a run add up to those of the run.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evalkit.contracts import EvalRecord
-from evalkit.records import Records
-from evalkit.report.digest import Digest
-from evalkit.report.failures import Failure, judged
-from evalkit.report.gains import Gain, gain
-from evalkit.report.reasons import checks
-from evalkit.slices import scores_of
+from evalkit.report.causes import SPREAD, Cause, is_spread
+from evalkit.report.directions import EXAMPLES, Example
+from evalkit.report.gains import Gain, won
+from evalkit.report.lots import AtRisk, Lots, total, urn
+from evalkit.report.reasons import Gate
+from evalkit.report.remedies import remedy
 
-__all__ = ["Charges", "Names", "Rows", "charges"]
+__all__ = ["Charge", "Charges", "Risk"]
 
-Rows = NDArray[np.bool_]
-Names: TypeAlias = Callable[[EvalRecord], Iterable[str]]
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+KEYS = 100
+"""So many samples are named of those that are charged in several parts; of one part all are."""
 
 
-@dataclass(frozen=True, eq=False)
-class Charges:
-    """The records of a run and, by row, the failure of each that failed.
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """Samples that broke the same gate first, charged to one thing, in the order of the run.
 
-    `judged` (n,) are the samples that some gate was held against; `counted` has, by metric, where it counts.
-    `clusters` (n,) says which samples intervals draw together.
+    How many there are by right intent and by first reason, and how many break a later gate `again`; the first `keys`
+    and the first different questions; what each loses, those apart that were not at risk of it.
     """
 
-    records: Records
-    failed: Mapping[int, Failure]
-    judged: Rows
-    counted: Mapping[str, Rows]
-    clusters: NDArray[np.int64]
-    _having: dict[Names, Mapping[str, list[int]]] = field(default_factory=dict)
+    gate: Gate
+    by_label: Counter[str | None]
+    by_kind: Counter[str]
+    again: int
+    keys: tuple[str, ...]
+    examples: tuple[Example, ...]
+    inside: Lots
+    outside: Lots
+
+    @property
+    def n(self) -> int:
+        """How many samples there are."""
+        return self.by_kind.total()
+
+    def plus(self, later: Charge) -> Charge:
+        """The samples with those of later parts."""
+        asked = {each.query for each in self.examples}
+        others = (each for each in later.examples if each.query not in asked)
+        return Charge(
+            self.gate,
+            self.by_label + later.by_label,
+            self.by_kind + later.by_kind,
+            self.again + later.again,
+            (*self.keys, *later.keys)[:KEYS],
+            (*self.examples, *others)[:EXAMPLES],
+            self.inside.plus(later.inside),
+            self.outside.plus(later.outside),
+        )
+
+    def told_by(self, parts: Sequence[Charge]) -> Charge:
+        """The same samples, told in the order of their parts, of which a sample may be in several."""
+        labels = dict.fromkeys(label for part in parts for label in part.by_label)
+        shown: dict[str, Example] = {}
+        for each in (each for part in parts for each in part.examples):
+            shown.setdefault(each.query, each)
+        return replace(
+            self,
+            by_label=Counter({label: self.by_label[label] for label in labels}),
+            keys=tuple(dict.fromkeys(key for part in parts for key in part.keys)),
+            examples=tuple(shown.values())[:EXAMPLES],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """The samples that could fail, by what at: how many are `alone`, and the clusters of the others."""
+
+    alone: Counter[str] = field(default_factory=Counter)
+    clusters: Mapping[str, array[int]] = field(default_factory=dict)
+
+    def of(self, words: Iterable[str]) -> AtRisk:
+        """Those that could fail at one of the words."""
+        wanted = [*words]
+        clusters = [np.array(self.clusters.get(word, ()), dtype=np.int64) for word in wanted]
+        return AtRisk(sum(self.alone[word] for word in wanted), np.concatenate(clusters))
+
+    def plus(self, other: Risk) -> Risk:
+        """These and those."""
+        return Risk(self.alone + other.alone, _added(self.clusters, other.clusters, array.__add__))
+
+
+@dataclass(frozen=True, slots=True)
+class Charges:
+    """The charges of `n` samples, by cause, by gate, and by each kind of SPREAD causes as if they were one.
+
+    `risks` has the samples that were judged, by the metric that counts them and the kind of names that they have.
+    """
+
+    n: int
+    causes: Mapping[Cause, Charge]
+    spread: Mapping[str, Charge]
+    gates: Mapping[Gate, Charge]
+    risks: Mapping[tuple[str, str], Risk]
+
+    @property
+    def everyone(self) -> AtRisk:
+        """All samples that either passed or failed."""
+        return self.risks["", ""].of([""])
 
     @property
     def n_judged(self) -> int:
-        """How many samples either passed or failed."""
-        return int(self.judged.sum())
+        """How many they are."""
+        return self.everyone.n
 
-    @property
-    def recall(self) -> str:
-        """The metric that the gate of retrieval is held against; empty where there is none."""
-        return next((name for name in self.held if name.startswith("recall@")), "")
+    def plus(self, later: Charges) -> Charges:
+        """These samples and those of later parts."""
+        return Charges(
+            self.n + later.n,
+            _added(self.causes, later.causes, Charge.plus),
+            _added(self.spread, later.spread, Charge.plus),
+            _added(self.gates, later.gates, Charge.plus),
+            _added(self.risks, later.risks, Risk.plus),
+        )
 
-    @property
-    def held(self) -> list[str]:
-        """The metrics that the gates are held against, in their order."""
-        return [check.metric for check in checks(self.counted)]
+    def found(self) -> dict[Cause, Charge]:
+        """The causes of the run: those that are spread evenly over many documents or intents are one."""
+        found = dict(self.causes)
+        for kind in SPREAD:
+            mine = sorted(
+                (cause for cause in found if cause.kind == kind), key=lambda cause: (-found[cause].n, cause)
+            )
+            if is_spread([found[cause].n for cause in mine]):
+                found = {cause: charge for cause, charge in found.items() if cause.kind != kind}
+                whole = self.spread[kind].told_by([self.causes[cause] for cause in mine])
+                found[Cause(kind, tuple(cause.subject[0] for cause in mine))] = whole
+        return found
 
-    def rows(self, metric: str = "") -> Rows:
-        """The judged rows, only those that the metric counts where one is named."""
-        if not metric:
-            return self.judged.copy()
-        return self.judged & self.counted.get(metric, np.zeros(len(self.records), dtype=np.bool_))
+    def at_risk(self, cause: Cause) -> AtRisk:
+        """The samples that the cause could have befallen."""
+        cure = remedy(cause.kind)
+        every, wanted = self.risks[cure.metric, ""].of([""]), cure.wanted(cause)
+        if wanted is None:
+            return every
+        hit = self.risks[cure.metric, cure.words].of(wanted)
+        return every.less(hit) if cure.others else hit
 
-    def having(self, names: Names) -> Mapping[str, list[int]]:
-        """The rows of each name that `names` finds in the records; worked out once for each such function."""
-        if names not in self._having:
-            found: defaultdict[str, list[int]] = defaultdict(list)
-            for row, record in enumerate(self.records):
-                for name in set(names(record)):
-                    found[name].append(row)
-            self._having[names] = found
-        return self._having[names]
+    def gain(self, at_risk: AtRisk, inside: Lots, outside: Lots) -> Gain:
+        """How far the share of passing samples would rise if what these lose were mended.
 
-    def gain(self, lost: Mapping[int, float], at_risk: Rows) -> Gain:
-        """How far the share of passing samples would rise if the rows in `lost` passed, so much of each.
-
-        The interval is over the rows `at_risk`, to which those of `lost` are added.
+        The interval is over the samples `at_risk`, to which those `outside` are added.
         """
-        risk = at_risk.copy()
-        risk[list(lost)] = True
-        losses = np.zeros(len(self.records))
-        losses[list(lost)] = list(lost.values())
-        return gain(losses[risk], whole=self.n_judged, cases=self.clusters[risk])
+        rate = inside.whole and outside.whole
+        drawn = urn(at_risk, inside, outside)
+        return won(drawn, total(inside, outside), is_rate=rate, whole=self.n_judged)
 
 
-def charges(digest: Digest) -> Charges:
-    """The charges of a run."""
-    records, results = digest.run.records, digest.run.results
-    failed = {failure.row: failure for failure in digest.failures.failed}
-    counted = {result.name: scores_of(records, result).counted for result in results}
-    entered = judged(records, counted)
-    entered[list(failed)] = True
-    return Charges(records, failed, entered, counted, digest.clusters)
+def _added(
+    first: Mapping[_Key, _Value], second: Mapping[_Key, _Value], plus: Callable[[_Value, _Value], _Value]
+) -> dict[_Key, _Value]:
+    """What stands under each key in either, added up where it stands in both."""
+    return {
+        **first,
+        **{key: plus(first[key], value) if key in first else value for key, value in second.items()},
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,19 +11,26 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from evalkit.contracts import Manifest, MetricResult
-from evalkit.metrics.intent import LabelReport, per_label
+from evalkit.metrics.intent import Confusion, LabelReport, near_misses, per_label, unknown_parents
 from evalkit.metrics.intent import confusions as error_directions
 from evalkit.metrics.latency import quantiles
 from evalkit.reading import Intake
 from evalkit.records import Records
 from evalkit.report import tables
+from evalkit.report.channels import Channel, channels
+from evalkit.report.charge_columns import charge_columns, clues, recall_of
+from evalkit.report.charges import Charges
+from evalkit.report.charging import charge
 from evalkit.report.clusters import clusters
 from evalkit.report.failures import FailureCounts, Failures, failures
 from evalkit.report.fields import refuse_unknown
 from evalkit.report.figures import Figure, figures, macro
+from evalkit.report.lots import numbered
+from evalkit.report.sheet import Sheet
+from evalkit.report.suggestions import Suggestion, suggestions
 from evalkit.report.worst import WorstRow, worst
 
-__all__ = ["Channel", "Digest", "Run", "channel", "digest"]
+__all__ = ["Digest", "Run", "digest"]
 
 HEADLINE = (
     "intent_top1",
@@ -62,21 +68,6 @@ class Run:
     intake: Intake | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
-    """How one channel of a run went: samples by status, errors by kind, samples asked more than once."""
-
-    name: str
-    statuses: Mapping[str, int]
-    errors: Mapping[str, int]
-    retried: int
-
-    @property
-    def asked(self) -> int:
-        """The samples for which the channel was asked at all."""
-        return sum(n for status, n in self.statuses.items() if status != "skipped")
-
-
 @dataclass(frozen=True)
 class Digest:
     """A run and all that was worked out of it."""
@@ -86,8 +77,6 @@ class Digest:
     failures: Failures
     by: tuple[str, ...] = ()
     cluster: str | None = None
-    apart = False
-    """Whether the run was measured part by part, so that its records, samples and failures are not here."""
 
     @cached_property
     def clusters(self) -> NDArray[np.int64]:
@@ -103,6 +92,36 @@ class Digest:
     def charged(self) -> FailureCounts:
         """How many samples failed, and at what."""
         return self.failures.counts
+
+    @cached_property
+    def near_misses(self) -> list[Confusion]:
+        """The error directions between labels that look the same."""
+        return near_misses(error_directions(self.run.records))
+
+    @cached_property
+    def unknown_parents(self) -> Mapping[str, int]:
+        """How often each label was predicted whose first level is unknown, most often first."""
+        return unknown_parents(self.run.records, parents=self._parents)
+
+    @property
+    def _parents(self) -> Mapping[str, str] | None:
+        manifest = self.run.manifest
+        return manifest.intent_parents or None if manifest else None
+
+    @cached_property
+    def charges(self) -> Charges:
+        """What the failed samples are charged to."""
+        records, results, table = self.run.records, self.run.results, self.tables.samples
+        for name, column in charge_columns(records, results, self.failures).items():
+            table = table.append_column(name, column)
+        sheet = Sheet(table, recall_of(result.name for result in results))
+        facts = clues(records, results, self.failures).facts
+        return charge(sheet, facts, numbered(self.clusters))
+
+    @cached_property
+    def suggestions(self) -> tuple[Suggestion, ...]:
+        """What to fix, with most to win first."""
+        return tuple(suggestions(self.charges))
 
     @cached_property
     def overall(self) -> list[Figure]:
@@ -145,7 +164,11 @@ class Digest:
     @cached_property
     def channels(self) -> tuple[Channel, ...]:
         """The answer channel and the evidence channel."""
-        return channel([self.tables.samples], "answer"), channel([self.tables.samples], "evidence")
+        return tuple(each.ranked() for each in channels(self.tables.samples))
+
+    def pieces(self, name: str) -> Iterable[pa.Table]:
+        """The table of that name, as it is to be written: in pieces where it is not held."""
+        return [getattr(self.tables, name)]
 
 
 def digest(run: Run, *, by: Sequence[str] = (), cluster: str | None = None) -> Digest:
@@ -169,13 +192,3 @@ def digest(run: Run, *, by: Sequence[str] = (), cluster: str | None = None) -> D
         tables.latency(quantiles(run.records), run_id=run.run_id),
     )
     return Digest(run, found, failures(run.records, run.results), tuple(by), cluster)
-
-
-def channel(samples: Iterable[pa.Table], name: str) -> Channel:
-    """How a channel went, from the samples of a run in any number of tables."""
-    errors, statuses, retried = Counter[str](), Counter[str](), 0
-    for table in samples:
-        errors.update(kind for kind in table[f"{name}_error"].to_pylist() if kind is not None)
-        statuses.update(map(str, table[f"{name}_status"].to_pylist()))
-        retried += sum(1 for n in table[f"{name}_retries"].to_pylist() if n)
-    return Channel(name, dict(statuses.most_common()), dict(errors.most_common()), retried)

@@ -6,10 +6,9 @@ The words of the sentence are ours, the labels, documents, slots and tools in it
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from evalkit.contracts import EvalRecord
 from evalkit.report.causes import Cause
 from evalkit.report.figures import share
 from evalkit.report.wording import times
@@ -22,21 +21,22 @@ NO_LABEL = "samples without intent"
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was seen of a cause: the records that it is charged with, among `at_risk` that it could befall."""
+    """What was seen of a cause: it is charged with `n` samples, by intent, among `at_risk` that it could befall."""
 
     cause: Cause
-    records: tuple[EvalRecord, ...]
+    n: int
+    by_label: Mapping[str | None, int]
     at_risk: int
 
     @property
     def portion(self) -> str:
         """The samples that went wrong among those that could."""
-        return f"{share(len(self.records), self.at_risk)} samples"
+        return f"{share(self.n, self.at_risk)} samples"
 
     @property
     def labels(self) -> str:
         """The intents that it befalls most: `, most of S3 (4), S1 (2)`; empty where none has a label."""
-        counts = Counter(record.intent_l2 for record in self.records if record.intent_l2)
+        counts = Counter({label: n for label, n in self.by_label.items() if label})
         named = [f"{label} ({n})" for label, n in counts.most_common(SHOWN)]
         return f", most of {', '.join(named)}" if named else ""
 
@@ -71,23 +71,20 @@ def never_retrieved(seen: Evidence) -> str:
 def overlap(seen: Evidence) -> str:
     """Two intents that are taken for each other, with how often each is."""
     first, second = seen.cause.subject
-    ways = Counter(record.intent_l2 for record in seen.records)
-    return f"{first} and {second} are taken for each other: {ways[first]} and {ways[second]} of {times(seen.at_risk, 'sample')}"
+    ways = [seen.by_label.get(label, 0) for label in (first, second)]
+    return f"{first} and {second} are taken for each other: {ways[0]} and {ways[1]} of {times(seen.at_risk, 'sample')}"
 
 
 def broad(seen: Evidence) -> str:
     """One intent that many others are taken for."""
-    others = len({record.intent_l2 for record in seen.records})
-    return (
-        f"{times(others, 'other intent')} are taken for {seen.cause.subject[0]}: {seen.portion}{seen.labels}"
-    )
+    return f"{times(len(seen.by_label), 'other intent')} are taken for {seen.cause.subject[0]}: {seen.portion}{seen.labels}"
 
 
 def never_or(never: str, sometimes: str) -> Callable[[Evidence], str]:
     """One sentence where it always went wrong, another where it went wrong at times."""
 
     def title(seen: Evidence) -> str:
-        words = never if len(seen.records) == seen.at_risk else sometimes
+        words = never if seen.n == seen.at_risk else sometimes
         return f"{words.format(seen.cause.subject[0])}: {seen.portion}"
 
     return title

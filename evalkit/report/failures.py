@@ -40,6 +40,11 @@ class Failure:
         """The first gate broken: the one that the sample is charged to."""
         return self.reasons[0].gate
 
+    @property
+    def again(self) -> bool:
+        """Whether it broke a later gate too."""
+        return len({reason.gate for reason in self.reasons}) > 1
+
 
 class FailureCounts(NamedTuple):
     """How many samples there are, and failed, passed, or were not judged; the failed by gate and by first reason."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evalkit.report.charges import charges
 from evalkit.report.digest import Digest
 from evalkit.report.directions import ErrorDirection
 from evalkit.report.doubtful import Doubt, doubtful_labels
 from evalkit.report.funnel import Funnel, funnel
 from evalkit.report.intent_tree import IntentTree, intent_tree, recoverable
-from evalkit.report.suggestions import Suggestion, suggestions
+from evalkit.report.suggestions import Suggestion
 
 __all__ = ["FIRST", "FixFirst", "fix_first"]
 
@@ -56,13 +55,12 @@ def fix_first(digest: Digest, *, metric: str | None = None) -> FixFirst:
 
 
 def _worked_out(digest: Digest, metric: str | None) -> FixFirst:
-    charged = charges(digest)
     tree = intent_tree(digest, metric=metric) if metric else None
     return FixFirst(
         tree,
         tree.directions if tree else (),
-        funnel(charged),
-        tuple(suggestions(charged)),
+        funnel(digest.charges),
+        digest.suggestions,
         tuple(doubtful_labels(digest.run.records)),
         digest.cluster,
     )

@@ -37,7 +37,7 @@ def suggestions_block(found: FixFirst) -> str:
 
 
 def _suggestion(number: int, each: Suggestion) -> Iterator[str]:
-    more = f" and {len(each.keys) - KEYS} more" if len(each.keys) > KEYS else ""
+    more = f" and {each.n - KEYS} more" if each.n > KEYS else ""
     again = f"; {each.again} of them break a later gate too" if each.again else ""
     yield f"{number}. {span(each.title, 400)}: **{each.gain.told}**"
     yield f"   - {each.advice}"

@@ -26,14 +26,14 @@ _HANG = 3
 _TINY = 0.001
 
 
-def first_view(found: FixFirst) -> RenderableType:
-    """The three things to fix first, each with its expected gain and samples to look at; empty without failures."""
-    if not found.first:
+def first_view(found: Sequence[Suggestion]) -> RenderableType:
+    """The few things to fix first, each with its expected gain and samples to look at; empty without failures."""
+    if not found:
         return Group()
     lines: list[RenderableType] = [
         Text("fix first", "bold").append("  by what it wins at least, in points of all samples", "dim")
     ]
-    for number, each in enumerate(found.first, 1):
+    for number, each in enumerate(found, 1):
         lines.append(_headed(number, each))
         lines.append(Padding(cell(f"see {_keys(each)}", "dim"), (0, 0, 0, _HANG)))
     return Group(*lines, Text(""))
@@ -76,7 +76,7 @@ def _details(each: Suggestion) -> Iterator[Text]:
 
 
 def _keys(each: Suggestion) -> str:
-    more = f" and {len(each.keys) - KEYS} more" if len(each.keys) > KEYS else ""
+    more = f" and {each.n - KEYS} more" if each.n > KEYS else ""
     return ", ".join(each.keys[:KEYS]) + more
 
 

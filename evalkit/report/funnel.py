@@ -6,12 +6,12 @@ all gates add up to the failures, and those of the reasons to their gate.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evalkit.report.charges import Charges
 from evalkit.report.gains import Gain
+from evalkit.report.lots import Lots
 from evalkit.report.reasons import GATES, Gate
 
 __all__ = ["Funnel", "Stage", "funnel"]
@@ -58,18 +58,19 @@ class Funnel:
         return self.failed + self.passed
 
 
-def funnel(charged: Charges) -> Funnel:
+def funnel(charges: Charges) -> Funnel:
     """The funnel of a run; gates and reasons are those of its failures."""
     stages: list[Stage] = []
-    entered = charged.n_judged
+    entered = charges.n_judged
     for gate in GATES:
-        stages.append(_stage(charged, gate, entered))
+        stages.append(_stage(charges, gate, entered))
         entered = stages[-1].left
-    return Funnel(tuple(stages), entered, len(charged.records) - charged.n_judged)
+    return Funnel(tuple(stages), entered, charges.n - charges.n_judged)
 
 
-def _stage(charged: Charges, gate: Gate, entered: int) -> Stage:
-    mine = {row: failure for row, failure in charged.failed.items() if failure.gate == gate}
-    kinds = Counter(failure.reasons[0].kind for failure in mine.values())
-    won = charged.gain(dict.fromkeys(mine, 1.0), charged.judged)
-    return Stage(gate, entered, len(mine), dict(kinds.most_common()), won)
+def _stage(charges: Charges, gate: Gate, entered: int) -> Stage:
+    mine = charges.gates.get(gate)
+    if mine is None:
+        return Stage(gate, entered, 0, {}, charges.gain(charges.everyone, Lots(), Lots()))
+    won = charges.gain(charges.everyone, mine.inside, mine.outside)
+    return Stage(gate, entered, mine.n, dict(mine.by_kind.most_common()), won)

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evalkit.stats import mean_interval
+from evalkit.stats import Urn, interval_of, urn_of
 
-__all__ = ["Gain", "gain", "points"]
+__all__ = ["Gain", "gain", "points", "won"]
 
 Floats = NDArray[np.float64]
 
@@ -51,14 +51,19 @@ def gain(losses: ArrayLike, *, whole: int, cases: ArrayLike) -> Gain:
     `cases` (n,) names the case of each, so that repeats of a case are one draw. No losses: a gain of nothing.
     """
     lost = np.asarray(losses, dtype=np.float64)
-    if not len(lost) or not whole:
+    drawn = urn_of(lost, np.asarray(cases)) if len(lost) else urn_of(())
+    return won(drawn, math.fsum(lost), is_rate=_is_rate(lost), whole=whole)
+
+
+def won(drawn: Urn, lost: float, *, is_rate: bool, whole: int) -> Gain:
+    """The gain of mending all that is `lost` by the samples that are drawn, 0–1 each, in a mean over `whole` samples."""
+    if not drawn.n_values or not whole:
         return Gain(0.0, None, None)
-    scale = len(lost) / whole
-    low, high = mean_interval(lost, is_rate=_is_rate(lost), clusters=cases)
-    value = math.fsum(lost) / whole
+    low, high = interval_of(drawn, is_rate=is_rate, proper=True)
     if low is None or high is None:
-        return Gain(value, None, None)
-    return Gain(value, low * scale, high * scale)
+        return Gain(lost / whole, None, None)
+    scale = drawn.n_values / whole
+    return Gain(lost / whole, low * scale, high * scale)
 
 
 def _is_rate(lost: Floats) -> bool:

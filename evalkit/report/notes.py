@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from evalkit.metrics.intent import near_misses, unknown_parents
-from evalkit.records import Records
 from evalkit.report.digest import Digest, Run
 from evalkit.report.wording import drawn_together, times
 
@@ -18,9 +16,7 @@ _BOUNDED = ("success_rate", "pass_rate", "rule_pass_rate")
 
 def notes(digest: Digest) -> list[str]:
     """One sentence for each oddity of the run, most far-reaching first; none for a run without any."""
-    run = digest.run
-    parents = run.manifest.intent_parents if run.manifest else {}
-    return [*_state(digest), *_undecided(digest), *_file(run), *_labels(run.records, parents)]
+    return [*_state(digest), *_undecided(digest), *_file(digest.run), *_labels(digest)]
 
 
 def _state(digest: Digest) -> Iterator[str]:
@@ -28,7 +24,7 @@ def _state(digest: Digest) -> Iterator[str]:
     if manifest is None:
         yield "There is no manifest beside this run: eval set and target are unknown, nothing can be compared."
     elif manifest.state != "complete":
-        n = len(digest.run.records)
+        n = digest.charged.n_total
         yield f"The run is not complete: {n} of {manifest.planned} samples are there."
     if digest.cluster:
         yield f"For intervals, {drawn_together(digest.cluster)}."
@@ -38,9 +34,9 @@ def _state(digest: Digest) -> Iterator[str]:
             f"The client was too busy to trust its times (1 of 100 beats was read {p99 or 0:.0f} ms late or later): "
             "lower --concurrency, or raise --workers."
         )
-    if digest.failures.unjudged:
+    if digest.charged.n_unjudged:
         yield (
-            f"{times(digest.failures.unjudged, 'sample')} with nothing to be held against, or with undecided rules: "
+            f"{times(digest.charged.n_unjudged, 'sample')} with nothing to be held against, or with undecided rules: "
             "neither passed nor failed."
         )
 
@@ -67,14 +63,15 @@ def _file(run: Run) -> Iterator[str]:
         yield f"{records.torn} torn line at the end of the file was left out."
 
 
-def _labels(records: Records, parents: Mapping[str, str]) -> Iterator[str]:
-    missed = near_misses(records)
-    if missed:
-        pairs = {f"{pair.gold} / {pair.predicted}": pair.n for pair in missed}
+def _labels(digest: Digest) -> Iterator[str]:
+    if digest.near_misses:
+        pairs = {f"{pair.gold} / {pair.predicted}": pair.n for pair in digest.near_misses}
         yield f"Labels that look the same but are not, counted as wrong: {_listed(pairs)}."
-    unknown = unknown_parents(records, parents=parents or None)
-    if unknown:
-        yield f"Predicted labels whose first level is unknown, counted as wrong there: {_listed(unknown)}."
+    if digest.unknown_parents:
+        yield (
+            "Predicted labels whose first level is unknown, counted as wrong there: "
+            f"{_listed(digest.unknown_parents)}."
+        )
 
 
 def _listed(counts: Mapping[str, int]) -> str:

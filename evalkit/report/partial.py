@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from evalkit.contracts import MetricResult
 from evalkit.engines.parted import Measured, Place
-from evalkit.metrics.intent import Confusion, LabelReport, added, confusions, in_order, per_label
-from evalkit.report.failures import FailureCounts, failures
+from evalkit.metrics.intent import (
+    Confusion,
+    LabelReport,
+    Pair,
+    added,
+    directions,
+    errors,
+    per_label,
+    unknown_parents,
+)
+from evalkit.report.causes import Clues
+from evalkit.report.channels import Channel, channels
+from evalkit.report.charge_columns import clues
+from evalkit.report.failures import FailureCounts, Failures
 from evalkit.report.fields import fields_of, parts_of
 from evalkit.report.intervals import is_proper
 from evalkit.report.slice_table import OVERALL
 from evalkit.slices import Scores, Tally, scores_of, tally
 
-__all__ = ["Partial", "partial", "together"]
+__all__ = ["Partial", "Seen", "partial"]
 
 Sums: TypeAlias = dict[tuple[str, str], Tally]
 _NOBODY = ""
@@ -30,8 +43,9 @@ class Partial:
     """A part of a run, or several: sums by metric and dimension, and whatever else the tables count.
 
     `results` have what is said of each metric, and no scores; `proper` those whose scores are all within 0–1;
-    `wrong` the samples of each error direction; `unknown` the fields to slice by that no record has, of `known`; `places` what metrics are sorted by;
-    `spare` those that a run leaves out where they are spare in all of it.
+    `confused` how often each error direction befell; `unknown` the fields to slice by that no record has, of `known`; `places` those that were measured, in order, with what they are sorted by;
+    `spare` those that a run leaves out where they are spare in all of it; `overridden` counts the scores set by hand,
+    `unknown_parents` the labels predicted whose first level is unknown; `files` has the names of the samples' files.
     """
 
     n: int
@@ -39,43 +53,80 @@ class Partial:
     sums: Sums
     proper: frozenset[str]
     labels: Sequence[LabelReport]
-    wrong: Mapping[tuple[str, str | None], Sequence[str]]
+    confused: Counter[Pair]
     failures: FailureCounts
+    channels: tuple[Channel, ...]
     unknown: frozenset[str]
     known: frozenset[str]
     places: Mapping[str, Place]
     spare: frozenset[str]
+    overridden: Counter[str]
+    unknown_parents: Counter[str]
+    clues: Clues
+    files: Mapping[int, str]
 
     @property
-    def confusions(self) -> list[Confusion]:
-        """The error directions, the most frequent first."""
-        support = {label.label: label.support for label in self.labels}
-        errors: Counter[str] = Counter()
-        for (gold, _), keys in self.wrong.items():
-            errors[gold] += len(keys)
-        return in_order(
-            Confusion(gold, other, len(keys), support[gold], len(keys) / errors[gold], tuple(sorted(keys)))
-            for (gold, other), keys in self.wrong.items()
-        )
+    def directions(self) -> list[Confusion]:
+        """The error directions, the most frequent first, without their samples."""
+        return directions(self.confused, {label.label: label.support for label in self.labels}, {})
 
     @property
     def told(self) -> dict[str, MetricResult]:
         """The results that the run tells, in order."""
-        return {name: result for name, result in self.results.items() if name not in self.spare}
+        return {name: self.results[name] for name in self.places if name not in self.spare}
+
+    def plus(self, later: Partial) -> Partial:
+        """The part, or several, with one that comes after."""
+        results = _results([self, later])
+        keys = [(name, dimension) for name in (*results, _NOBODY) for dimension in self._dimensions]
+        return Partial(
+            self.n + later.n,
+            results,
+            {key: self.tally(*key).plus(later.tally(*key)) for key in keys},
+            frozenset(name for name in results if self._is_proper(name) and later._is_proper(name)),
+            added([*self.labels, *later.labels]),
+            self.confused + later.confused,
+            FailureCounts.together([self.failures, later.failures]),
+            tuple(map(Channel.plus, self.channels, later.channels)),
+            self.unknown & later.unknown,
+            self.known | later.known,
+            _places([self, later]),
+            self.spare & later.spare,
+            self.overridden + later.overridden,
+            self.unknown_parents + later.unknown_parents,
+            self.clues.plus(later.clues),
+            {**self.files, **later.files},
+        )
+
+    @property
+    def _dimensions(self) -> list[str]:
+        return [dimension for name, dimension in self.sums if name == _NOBODY]
+
+    def _is_proper(self, metric: str) -> bool:
+        return metric in self.proper or metric not in self.results
 
     def tally(self, metric: str, dimension: str) -> Tally:
         """The sums of a metric; those of nothing where the part does not have it."""
         return self.sums.get((metric, dimension)) or self.sums[_NOBODY, dimension]
 
 
-def partial(measured: Measured, dimensions: Sequence[str]) -> Partial:
-    """What is kept of these records and their results."""
-    records, results, places, spare = measured
-    named = [name for name in dimensions if name != OVERALL]
+class Seen(NamedTuple):
+    """What was seen of a part: its records as they were measured, their table of samples, and who failed."""
+
+    measured: Measured
+    samples: pa.Table
+    failed: Failures
+
+
+def partial(
+    seen: Seen, dimensions: Sequence[str], *, cluster: str | None, parents: Mapping[str, str]
+) -> Partial:
+    """What is kept of a part that is sliced by these dimensions; `parents` has the label above each."""
+    records, results, places, spare, by_hand = seen.measured
+    named = [name for name in (*dimensions, cluster) if name not in (OVERALL, None)]
     columns = {result.name: scores_of(records, result) for result in results}
     nothing = np.zeros(len(records))
     columns[_NOBODY] = Scores(nothing, nothing.astype(np.bool_))
-    failed = failures(records, results)
     known = fields_of(records, named)
     return Partial(
         len(records),
@@ -89,12 +140,17 @@ def partial(measured: Measured, dimensions: Sequence[str]) -> Partial:
         },
         frozenset(name for name, column in columns.items() if is_proper(column)),
         per_label(records),
-        {(pair.gold, pair.predicted): pair.keys for pair in confusions(records)},
-        failed.counts._replace(by_kind=failed.kinds),
+        Counter(pair for _, pair in errors(records)),
+        seen.failed.counts._replace(by_kind=seen.failed.kinds),
+        channels(seen.samples),
         frozenset({*parts_of(named)} - known),
         frozenset(known),
         places,
         spare,
+        Counter(by_hand),
+        Counter(unknown_parents(records, parents=parents)),
+        clues(records, results, seen.failed),
+        files={},
     )
 
 
@@ -102,48 +158,22 @@ def _without_scores(result: MetricResult) -> MetricResult:
     return replace(result, overall=None, by_intent_l1={}, by_intent_l2={}, per_sample={})
 
 
-def together(parts: Sequence[Partial]) -> Partial:
-    """All parts of a run as one, in their order."""
-    first, *others = parts
-    results = _results(parts)
-    sums = {(name, dim): first.tally(name, dim) for name in (*results, _NOBODY) for _, dim in _dims(first)}
-    wrong: defaultdict[tuple[str, str | None], list[str]] = defaultdict(list)
-    for part in others:
-        sums = {(name, dim): known.plus(part.tally(name, dim)) for (name, dim), known in sums.items()}
-    for part in parts:
-        for pair, keys in part.wrong.items():
-            wrong[pair].extend(keys)
-    return Partial(
-        sum(part.n for part in parts),
-        results,
-        sums,
-        frozenset(
-            name for name in results if all(name in part.proper or name not in part.results for part in parts)
-        ),
-        added(label for part in parts for label in part.labels),
-        wrong,
-        FailureCounts.together([part.failures for part in parts]),
-        frozenset.intersection(*(part.unknown for part in parts)),
-        frozenset.union(*(part.known for part in parts)),
-        {name: part.places[name] for part in reversed(parts) for name in part.results},
-        frozenset.intersection(*(part.spare for part in parts)),
-    )
-
-
-def _dims(part: Partial) -> list[tuple[str, str]]:
-    return [key for key in part.sums if key[0] == _NOBODY]
-
-
 def _results(parts: Sequence[Partial]) -> dict[str, MetricResult]:
-    """What is said of each metric, in the order in which a run tells them."""
+    """What is said of each metric; by parts that measured it where there are any."""
     found: dict[str, MetricResult] = {}
     for part in parts:
         for name, result in part.results.items():
             known = found.get(name, result)
             judges = sorted({*_judges(known), *_judges(result)})
-            found[name] = replace(result, is_rate=known.is_rate and result.is_rate, judge=", ".join(judges))
-    places = {name: part.places[name] for part in reversed(parts) for name in part.results}
-    return {name: found[name] for name in sorted(found, key=places.__getitem__)}
+            told = result if name in part.places else known
+            found[name] = replace(told, is_rate=known.is_rate and result.is_rate, judge=", ".join(judges))
+    return found
+
+
+def _places(parts: Sequence[Partial]) -> dict[str, Place]:
+    """Where the metrics stand that any part measured, in order."""
+    found = {name: place for part in reversed(parts) for name, place in part.places.items()}
+    return dict(sorted(found.items(), key=lambda item: item[1]))
 
 
 def _judges(result: MetricResult) -> list[str]:

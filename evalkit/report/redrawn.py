@@ -22,7 +22,7 @@ from evalkit.report.text import storable
 
 __all__ = ["slice_parts"]
 
-Cases: TypeAlias = "NDArray[np.int32] | None"
+Cases: TypeAlias = "NDArray[np.int64] | None"
 _Pieces: TypeAlias = "dict[tuple[str, str, int], list[_Members]]"
 
 
@@ -36,7 +36,7 @@ class _Members(NamedTuple):
 def slice_parts(
     merged: Partial, scratch: Scratch, dimensions: Sequence[str], cases: Cases
 ) -> list[SlicePart]:
-    """Every metric and dimension with bounds; `cases` (n,) numbers the cases where some stand twice."""
+    """Every metric and dimension with bounds; `cases` (n,) numbers what is drawn together, where anything is."""
     parts, wanted = [], dict[tuple[str, str], dict[str, int]]()
     for name, result in merged.told.items():
         for dimension in dimensions:

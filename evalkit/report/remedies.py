@@ -5,17 +5,14 @@ The advice is fixed text; only what was seen has words from outside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
-from evalkit.contracts import EvalRecord
 from evalkit.report.causes import Cause
-from evalkit.report.charges import Charges, Names, Rows
 from evalkit.report.evidence import Evidence, broad, never_or, never_retrieved, of_intents, overlap, simply
+from evalkit.report.sheet import Rows, Sheet
 
-__all__ = ["Remedy", "remedy"]
+__all__ = ["RISKS", "Remedy", "remedy"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,28 +20,31 @@ class Remedy:
     """How a kind of cause is told and mended.
 
     `title` says what was seen, `advice` what to do. It could befall the samples that `metric` counts
-    (`recall` stands for the metric of retrieval; empty: all) and in which `names` finds one of the words of the
-    cause's subject (only its first where `only_first`), or none where `others`; without `names`, and where a cause is
-    spread over many subjects (`spread`), all.
+    (`recall` stands for the metric of retrieval; empty: all) and that have one of the words of the
+    cause's subject (only its first where `only_first`) by the name `words`, or none of them where `others`; without
+    `words`, and where a cause is spread over many subjects (`spread`), all. No sample has two words of a subject.
     """
 
     advice: str
     title: Callable[[Evidence], str]
     metric: str = ""
-    names: Names | None = None
+    words: str = ""
     only_first: bool = False
     others: bool = False
     spread: bool = False
 
-    def at_risk(self, charged: Charges, cause: Cause) -> Rows:
-        """Where in the run (n,) the cause could have struck."""
-        counted = charged.rows(charged.recall if self.metric == "recall" else self.metric)
-        if self.names is None or (self.spread and len(cause.subject) > 1):
+    def wanted(self, cause: Cause) -> tuple[str, ...] | None:
+        """The words that tell the samples that it could befall; null where all are such."""
+        if not self.words or (self.spread and len(cause.subject) != 1):
+            return None
+        return cause.subject[:1] if self.only_first else cause.subject
+
+    def at_risk(self, sheet: Sheet, cause: Cause) -> Rows:
+        """Where among these samples (n,) the cause could have struck."""
+        counted, wanted = sheet.at_risk(self.metric), self.wanted(cause)
+        if wanted is None:
             return counted
-        having = charged.having(self.names)
-        hit = np.zeros(len(counted), dtype=np.bool_)
-        for word in cause.subject[:1] if self.only_first else cause.subject:
-            hit[having.get(word, [])] = True
+        hit = sheet.having(self.words, wanted)
         return counted & (~hit if self.others else hit)
 
 
@@ -53,44 +53,12 @@ def remedy(kind: str) -> Remedy:
     return _REMEDIES.get(kind, _UNKNOWN)
 
 
-def _label(record: EvalRecord) -> Iterator[str]:
-    yield record.intent_l2 or ""
-
-
-def _documents(record: EvalRecord) -> Iterator[str]:
-    yield from record.reference_doc_ids
-
-
-def _slots(record: EvalRecord) -> Iterator[str]:
-    yield from (slot.name for slot in record.required_slots)
-
-
-def _steps(record: EvalRecord) -> Iterator[str]:
-    yield from (step.name for step in record.required_steps)
-
-
-def _tools(record: EvalRecord) -> Iterator[str]:
-    yield from (call.name for call in record.expected_tools or ())
-
-
-def _arguments(record: EvalRecord) -> Iterator[str]:
-    yield from (f"{call.name}.{name}" for call in record.expected_tools or () for name in call.arguments)
-
-
-def _rules(record: EvalRecord) -> Iterator[str]:
-    yield from (verdict.rule for verdict in record.verdicts if verdict.passed is not None)
-
-
-def _channels(record: EvalRecord) -> Iterator[str]:
-    yield from (name for name in ("answer", "evidence") if getattr(record, f"{name}_status") != "skipped")
-
-
 _REMEDIES: Mapping[str, Remedy] = {
     "channel_error": Remedy(
         "Mend the service or its limits first: what did not answer cannot be right. Asking again, more "
         "slowly, tells whether load is the cause.",
         simply("the {} channel failed with {}"),
-        names=_channels,
+        words="channel",
         only_first=True,
     ),
     "intents_overlap": Remedy(
@@ -98,20 +66,20 @@ _REMEDIES: Mapping[str, Remedy] = {
         "where people cannot tell them apart either, merge the intents or mend the labels.",
         overlap,
         metric="intent_top1",
-        names=_label,
+        words="label",
     ),
     "intent_taken_for": Remedy(
         "Say in the description of the right intent what sets it apart, and add few-shot examples like these.",
         lambda seen: f"{seen.cause.subject[0]} is taken for {seen.cause.subject[1]}: {seen.portion}",
         metric="intent_top1",
-        names=_label,
+        words="label",
         only_first=True,
     ),
     "broad_intent": Remedy(
         "Narrow the description of this intent: say what does not belong to it.",
         broad,
         metric="intent_top1",
-        names=_label,
+        words="label",
         others=True,
     ),
     "abstention": Remedy(
@@ -123,7 +91,7 @@ _REMEDIES: Mapping[str, Remedy] = {
         "See whether the document is in the index at all, then how it is cut and titled.",
         never_retrieved,
         metric="recall",
-        names=_documents,
+        words="documents",
         spread=True,
     ),
     "weak_retrieval": Remedy(
@@ -131,14 +99,14 @@ _REMEDIES: Mapping[str, Remedy] = {
         "at synonyms, and at how many documents are kept.",
         of_intents("retrieval misses documents of"),
         metric="recall",
-        names=_label,
+        words="label",
         spread=True,
     ),
     "empty_retrieval": Remedy(
         "Nothing came back at all: look at filters, at the score threshold, and at the route of the intent.",
         of_intents("nothing is retrieved for"),
         metric="recall",
-        names=_label,
+        words="label",
         spread=True,
     ),
     "over_retrieval": Remedy(
@@ -150,25 +118,25 @@ _REMEDIES: Mapping[str, Remedy] = {
         "Ask for the slot, or teach the extractor the ways in which people say it.",
         never_or("slot {} is never filled", "slot {} is not filled"),
         metric="slot_completion",
-        names=_slots,
+        words="slots",
     ),
     "wrong_value": Remedy(
         "See how the value is normalised: dates, numbers, units, and what the user corrected later.",
         never_or("slot {} never has its right value", "slot {} has not its right value"),
         metric="slot_value_accuracy",
-        names=_slots,
+        words="slots",
     ),
     "step_not_done": Remedy(
         "Put the step into the instructions of the task, with what must come before it.",
         never_or("step {} is never done in its order", "step {} is not done in its order"),
         metric="step_completion",
-        names=_steps,
+        words="steps",
     ),
     "tool_not_called": Remedy(
         "Say in the tool's description when it is to be called.",
         never_or("tool {} is never called", "tool {} is not called"),
         metric="tool_f1",
-        names=_tools,
+        words="tools",
     ),
     "needless_tool": Remedy(
         "Say in the tool's description when it is not to be called.",
@@ -179,7 +147,7 @@ _REMEDIES: Mapping[str, Remedy] = {
         "Describe the argument's format and where its value comes from; validate before the call.",
         never_or("argument {} is never right", "argument {} is wrong"),
         metric="argument_accuracy",
-        names=_arguments,
+        words="arguments",
     ),
     "fallback_answer": Remedy(
         "The answer says that nothing was found: hold what was retrieved against what reached the prompt.",
@@ -189,7 +157,7 @@ _REMEDIES: Mapping[str, Remedy] = {
     "rule_failed": Remedy(
         "Read a few of these answers beside the rule: mend the answer where the rule is right, else the rule.",
         simply("the rule {} does not hold"),
-        names=_rules,
+        words="rules",
     ),
     "rules_too_low": Remedy(
         "Each rule holds and their weighed score is too low: look at which of them score least, and at the "
@@ -206,3 +174,8 @@ _UNKNOWN = Remedy(
     "Look at these samples.",
     lambda seen: f"{seen.cause.kind.replace('_', ' ')}: {seen.portion}{seen.labels}",
 )
+
+RISKS = sorted(
+    {(each.metric, words) for each in [*_REMEDIES.values(), _UNKNOWN] for words in (each.words, "")}
+)
+"""By which metric and which names, none among them, the samples that causes could befall are told."""

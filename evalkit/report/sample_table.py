@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from evalkit.contracts import MetricResult
+from evalkit.contracts.record import sample_key
 from evalkit.errors import UsageError
 from evalkit.metrics.outcome import levels
 from evalkit.records import Records
@@ -18,7 +19,10 @@ from evalkit.report.schemas import SAMPLES, samples_schema
 from evalkit.report.text import storable
 from evalkit.slices import Scores, scores_of
 
-__all__ = ["label_column", "sample_rows", "samples"]
+__all__ = ["KEYED", "keys_of", "label_column", "listed", "sample_rows", "samples"]
+
+KEYED = ("sample_id", "repeat")
+"""The columns that tell the key of a sample."""
 
 _LABELS = (
     "intent_l1",
@@ -109,12 +113,13 @@ def _texts(values: Sequence[str]) -> pa.Array[Any]:
 
 def _lists(values: Sequence[Sequence[str]]) -> pa.Array[Any]:
     """A column of lists of texts, all of them given."""
-    sizes = [len(texts) for texts in values]
-    texts = _texts([text for texts in values for text in texts])
-    return _listed(np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))), texts)
+    sizes = np.array([len(texts) for texts in values], dtype=np.int64)
+    return listed(sizes, _texts([text for texts in values for text in texts]))
 
 
-def _listed(offsets: NDArray[np.int64], texts: pa.Array[Any]) -> pa.Array[Any]:
+def listed(sizes: NDArray[np.int64], texts: pa.Array[Any]) -> pa.Array[Any]:
+    """A column of lists of so many texts each (n,), which stand one after the other."""
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
     column: pa.Array[Any] = pa.ListArray.from_arrays(pa.array(offsets, type=pa.int32()), texts)
     return column.cast(SAMPLES.field("tags").type)
 
@@ -133,8 +138,14 @@ def label_column(records: Records, field: str) -> pa.Array[Any]:
     """The labels of each sample by a field; a sample without one has an empty list."""
     groups = records.groups(field)
     labels: pa.Array[Any] = pa.array([storable(label) for label in groups.labels], type=pa.string())
-    return _listed(np.searchsorted(groups.rows, np.arange(len(records) + 1)), labels.take(groups.codes))
+    sizes = np.bincount(groups.rows, minlength=len(records))
+    return listed(sizes, labels.take(groups.codes))
 
 
 def _score_column(column: Scores) -> pa.Array[Any]:
     return pa.array(column.values, type=pa.float64(), mask=~column.counted)
+
+
+def keys_of(samples: pa.Table) -> list[str]:
+    """The key of each sample of such a table."""
+    return [*map(sample_key, *(samples[name].to_pylist() for name in KEYED))]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evalkit.report.causes import Cause, causes
-from evalkit.report.charges import Charges
-from evalkit.report.directions import Example, examples
+from evalkit.report.causes import Cause
+from evalkit.report.charges import Charge, Charges
+from evalkit.report.directions import Example
 from evalkit.report.evidence import Evidence
 from evalkit.report.gains import Gain
 from evalkit.report.reasons import Gate
@@ -23,7 +23,7 @@ __all__ = ["Suggestion", "suggestions"]
 class Suggestion:
     """One thing to fix: `title` says what was seen (with words from outside), `advice` what to do.
 
-    `n` samples (`keys`) of `at_risk` that it could befall are charged with it; `again` of them break a later
+    `n` samples (the first `keys`) of `at_risk` that it could befall are charged with it; `again` of them break a later
     gate too. `gain` is how far the share of passing samples would rise.
     """
 
@@ -40,31 +40,25 @@ class Suggestion:
     examples: tuple[Example, ...]
 
 
-def suggestions(charged: Charges) -> list[Suggestion]:
+def suggestions(charges: Charges) -> list[Suggestion]:
     """A suggestion for each cause of a run's failures, largest lower bound of the gain first."""
-    found = [_suggestion(charged, cause, shares) for cause, shares in causes(charged).items()]
+    found = [_suggestion(charges, cause, charge) for cause, charge in charges.found().items()]
     return sorted(found, key=lambda each: (each.gain.rank, each.kind, each.subject))
 
 
-def _suggestion(charged: Charges, cause: Cause, shares: dict[int, float]) -> Suggestion:
-    cure = remedy(cause.kind)
-    at_risk = cure.at_risk(charged, cause)
-    at_risk[list(shares)] = True
-    records = tuple(charged.records[row] for row in shares)
-    seen = Evidence(cause, records, int(at_risk.sum()))
-    failures = [charged.failed[row] for row in shares]
+def _suggestion(charges: Charges, cause: Cause, charge: Charge) -> Suggestion:
+    cure, could = remedy(cause.kind), charges.at_risk(cause)
+    at_risk = could.n + charge.outside.n
     return Suggestion(
         kind=cause.kind,
         subject=cause.subject,
-        gate=failures[0].gate,
-        title=cure.title(seen),
+        gate=charge.gate,
+        title=cure.title(Evidence(cause, charge.n, charge.by_label, at_risk)),
         advice=cure.advice,
-        n=len(records),
-        at_risk=seen.at_risk,
-        again=sum(len({reason.gate for reason in failure.reasons}) > 1 for failure in failures),
-        gain=charged.gain(shares, at_risk),
-        keys=tuple(record.key for record in records),
-        examples=examples(
-            (record.key for record in records), ("\n".join(record.user_turns) for record in records)
-        ),
+        n=charge.n,
+        at_risk=at_risk,
+        again=charge.again,
+        gain=charges.gain(could, charge.inside, charge.outside),
+        keys=charge.keys,
+        examples=charge.examples,
     )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from evalkit.contracts import Manifest
 from evalkit.metrics.intent import averaged
+from evalkit.report.charges import KEYS
 from evalkit.report.digest import Digest, Run
-from evalkit.report.fix_first import fix_first
+from evalkit.report.fix_first import FIRST
 from evalkit.report.fixing_json import plain
 from evalkit.report.verdict_json import drawn
 from evalkit.report.worst import WorstRow
@@ -36,14 +38,20 @@ def summary(digest: Digest, *, files: Iterable[str]) -> dict[str, Any]:
         "overridden": dict(digest.run.overridden),
         "drawn": drawn(digest.cluster),
         "worst_intents": [_worst(row) for row in digest.worst_intents[:SHOWN]],
-        "confusions": [_plain(row) for row in found.confusions.to_pylist()[:SHOWN]],
+        "confusions": _confusions(digest),
         "latency": [_plain(row) for row in found.latency.to_pylist()],
         "channels": {channel.name: asdict(channel) for channel in digest.channels},
         "labels": [label._asdict() for label in (*averaged(digest.labels), *digest.labels)],
         "failures": digest.charged._asdict(),
-        "fix_first": None if digest.apart else plain(fix_first(digest).first),
+        "fix_first": [plain(replace(each, keys=each.keys[:KEYS])) for each in digest.suggestions[:FIRST]],
         "files": sorted(files),
     }
+
+
+def _confusions(digest: Digest) -> list[dict[str, Any]]:
+    """The most frequent error directions, each with its first samples."""
+    rows = itertools.chain.from_iterable(piece.to_pylist() for piece in digest.pieces("confusions"))
+    return [_plain({**row, "keys": row["keys"][:KEYS]}) for row in itertools.islice(rows, SHOWN)]
 
 
 def _macro(digest: Digest) -> dict[str, Any] | None:

@@ -15,9 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from evalkit.contracts import EvalRecord, Outcome
-from evalkit.report.digest import Channel, Digest
+from evalkit.report.channels import Channel
+from evalkit.report.digest import Digest
 from evalkit.report.figures import NOTHING, Figure, milliseconds, percent, share
-from evalkit.report.fix_first import fix_first
+from evalkit.report.fix_first import FIRST
 from evalkit.report.fixing_text import first_view
 from evalkit.report.notes import notes
 from evalkit.report.prose import Prose
@@ -50,15 +51,10 @@ def summary_view(digest: Digest, *, files: Mapping[str, Path]) -> RenderableType
         _facts(digest),
         *_worst_intents(digest),
         _failures(digest),
-        *([] if digest.apart else _looked_at(digest)),
+        first_view(digest.suggestions[:FIRST]),
+        *(cell(f"! {note}", "yellow", hang=2) for note in notes(digest)),
         _files(files),
     )
-
-
-def _looked_at(digest: Digest) -> Iterator[RenderableType]:
-    """What takes all records at once to tell: what to fix first, and oddities."""
-    yield first_view(fix_first(digest))
-    yield from (cell(f"! {note}", "yellow", hang=2) for note in notes(digest))
 
 
 def worst_view(rows: Sequence[WorstRow], *, overall: Figure, cluster: str | None = None) -> RenderableType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,8 @@ class Tally:
 
     def plus(self, other: Tally) -> Tally:
         """Both together: as if the records of both had been one batch, under the labels of either."""
+        if self.labels == other.labels:
+            return self._added(other)
         labels = tuple(sorted({*self.labels, *other.labels}))
         place = {label: number for number, label in enumerate(labels)}
         n_total, n_counted = np.zeros((2, len(labels)), dtype=np.int64)
@@ -73,6 +76,17 @@ class Tally:
                 squared[number] += total
         both = self.squares is not None and other.squares is not None
         return Tally(labels, n_total, n_counted, sums, squared if both else None)
+
+    def _added(self, other: Tally) -> Tally:
+        """Both together, under the same labels."""
+        both = self.squares is not None and other.squares is not None
+        return Tally(
+            self.labels,
+            self.n_total + other.n_total,
+            self.n_counted + other.n_counted,
+            [*map(add, self.sums, other.sums)],
+            [*map(add, self.squares or (), other.squares or ())] if both else None,
+        )
 
 
 def tally(records: Records, scores: Scores, *, by: str | None = None, squared: bool = False) -> Tally:

@@ -12,11 +12,16 @@ from evalkit.stats.intervals import (
     DRAWN_UP_TO,
     DRAWS,
     Interval,
+    Urn,
     bootstrap,
+    interval_of,
     mean_interval,
+    urn_of,
+    urn_of_kinds,
     wilson,
 )
-from evalkit.stats.repeats import nearest_rank, pass_at_k, pass_hat_k
+from evalkit.stats.ranked import Ranked
+from evalkit.stats.repeats import nearest_place, nearest_rank, pass_at_k, pass_hat_k
 from evalkit.stats.student import t_quantile
 
 __all__ = [
@@ -25,15 +30,21 @@ __all__ = [
     "DRAWS",
     "FLIP_DRAWS",
     "Interval",
+    "Ranked",
+    "Urn",
     "benjamini_hochberg",
     "bootstrap",
     "holm",
+    "interval_of",
     "mcnemar",
     "mean_interval",
+    "nearest_place",
     "nearest_rank",
     "pass_at_k",
     "pass_hat_k",
     "sign_flip",
     "t_quantile",
+    "urn_of",
+    "urn_of_kinds",
     "wilson",
 ]

@@ -7,12 +7,24 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from evalkit.stats.drawing import SEED, SLACK, Floats
 from evalkit.stats.student import t_quantile
 
-__all__ = ["CONFIDENCE", "DRAWN_UP_TO", "DRAWS", "Interval", "bootstrap", "mean_interval", "wilson"]
+__all__ = [
+    "CONFIDENCE",
+    "DRAWN_UP_TO",
+    "DRAWS",
+    "Interval",
+    "Urn",
+    "bootstrap",
+    "interval_of",
+    "mean_interval",
+    "urn_of",
+    "urn_of_kinds",
+    "wilson",
+]
 
 CONFIDENCE = 0.95
 DRAWS = 10_000
@@ -26,6 +38,50 @@ class Interval(NamedTuple):
 
     low: Floats
     high: Floats
+
+
+class Urn(NamedTuple):
+    """What an interval is drawn from: clusters by the sum of their values and by their size, (kinds,) each.
+
+    Equal ones stand once, `counts` of them, in order of sum and size: so the order of the values tells nothing.
+    """
+
+    sums: Floats
+    sizes: Floats
+    counts: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        """How many clusters there are."""
+        return int(self.counts.sum())
+
+    @property
+    def n_values(self) -> int:
+        """How many values there are."""
+        return int((self.sizes * self.counts).sum())
+
+    @property
+    def mean(self) -> float:
+        """The mean of all values, NaN of none."""
+        return float((self.sums * self.counts).sum() / self.n_values) if self.n_values else math.nan
+
+
+def urn_of(values: ArrayLike, clusters: ArrayLike | None = None) -> Urn:
+    """The values (n,) by their `clusters` (n,); without these every value is one of its own."""
+    sums: Floats = np.asarray(values, dtype=np.float64)
+    sizes: Floats = np.ones(len(sums))
+    if clusters is not None:
+        _, index = np.unique(np.asarray(clusters), return_inverse=True)
+        sums, sizes = (np.bincount(index, weights=column).astype(np.float64) for column in (sums, sizes))
+    return urn_of_kinds(sums, sizes, np.ones(len(sums), dtype=np.int64))
+
+
+def urn_of_kinds(sums: Floats, sizes: Floats, counts: NDArray[np.int64]) -> Urn:
+    """The clusters of which there are `counts` (n,) with these sums and sizes; the same kind may stand more than once."""
+    order = np.lexsort((sizes, sums))
+    sums, sizes = sums[order], sizes[order]
+    first = np.flatnonzero(np.r_[True, (np.diff(sums) != 0) | (np.diff(sizes) != 0)][: len(sums)])
+    return Urn(sums[first], sizes[first], np.add.reduceat(counts[order], first) if len(first) else counts)
 
 
 def wilson(successes: ArrayLike, n: ArrayLike, *, confidence: float = CONFIDENCE) -> Interval:
@@ -64,17 +120,16 @@ def bootstrap(
     further out as Student's interval does. Above 1,000 clusters the normal interval stands in, as both agree.
     Sources: Efron & Tibshirani (1993), chapter 13; Hesterberg (2015), The American Statistician 69(4), 371-386.
     """
-    data = np.asarray(values, dtype=np.float64)
-    labels = np.arange(len(data)) if clusters is None else np.asarray(clusters)
-    _, index = np.unique(labels, return_inverse=True)
-    sizes = np.bincount(index).astype(np.float64)
-    drawn = np.stack([np.bincount(index, weights=data), sizes])
-    if len(sizes) < 2 or np.ptp(drawn[0] / sizes) <= SLACK:  # noqa: PLR2004
+    return _bootstrap(urn_of(values, clusters), confidence, draws, seed)
+
+
+def _bootstrap(urn: Urn, confidence: float, draws: int, seed: int) -> Interval:
+    if urn.n < 2 or np.ptp(urn.sums / urn.sizes) <= SLACK:  # noqa: PLR2004
         return Interval(np.array(np.nan), np.array(np.nan))
-    if len(sizes) > DRAWN_UP_TO:
-        return _normal(drawn, confidence)
-    means = _resampled_means(drawn, draws, np.random.default_rng(seed))
-    tail = _expanded_tail(len(sizes), confidence)
+    if urn.n > DRAWN_UP_TO:
+        return _normal(urn, confidence)
+    means = _resampled_means(urn, draws, np.random.default_rng(seed))
+    tail = _expanded_tail(urn.n, confidence)
     low, high = np.quantile(means, [tail, 1 - tail])
     return Interval(np.array(low), np.array(high))
 
@@ -84,38 +139,33 @@ def _expanded_tail(n: int, confidence: float) -> float:
     return NormalDist().cdf(-math.sqrt(n / (n - 1)) * t_quantile(confidence, n - 1))
 
 
-def _resampled_means(clusters: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """The mean of each of `draws` resamples of clusters, given their sums and sizes as (2, n).
+def _resampled_means(urn: Urn, draws: int, rng: np.random.Generator) -> Floats:
+    """The mean of each of `draws` resamples of the clusters.
 
     Equal clusters are drawn as one multinomial count where they are many: most scores take few values.
     """
-    kinds, counts = np.unique(clusters, axis=1, return_counts=True)
-    n = clusters.shape[1]
-    few = len(counts) * _EQUAL_ENOUGH < n
-    in_order = np.repeat(kinds, counts, axis=1)
-    alike = bool(kinds[1, 0] == kinds[1].max() == kinds[1].min())
-    block = max(1, 2_000_000 // (len(counts) if few else n))
+    n, few = urn.n, len(urn.counts) * _EQUAL_ENOUGH < urn.n
+    sums, sizes = (np.repeat(column, urn.counts) for column in (urn.sums, urn.sizes))
+    alike = bool(sizes[0] == sizes.max() == sizes.min())
+    block = max(1, 2_000_000 // (len(urn.counts) if few else n))
     means = []
     for start in range(0, draws, block):
         size = min(block, draws - start)
         if few:
-            picks = rng.multinomial(n, counts / n, size=size)
-            sums, sizes = picks @ kinds[0], picks @ kinds[1]
+            picks = rng.multinomial(n, urn.counts / n, size=size)
+            means.append(picks @ urn.sums / (picks @ urn.sizes))
         else:
             rows = rng.integers(0, n, size=(size, n), dtype=np.uint16)
-            sums = np.take(in_order[0], rows).sum(axis=1)
-            sizes = n * in_order[1, 0] if alike else np.take(in_order[1], rows).sum(axis=1)
-        means.append(sums / sizes)
+            whole = n * sizes[0] if alike else np.take(sizes, rows).sum(axis=1)
+            means.append(np.take(sums, rows).sum(axis=1) / whole)
     return np.concatenate(means)
 
 
-def _normal(clusters: Floats, confidence: float) -> Interval:
-    """The normal interval of a ratio of sums, given the clusters' sums and sizes as (2, n)."""
-    sums, sizes = clusters
-    mean = sums.sum() / sizes.sum()
-    error = math.sqrt(float(np.sum((sums - mean * sizes) ** 2))) / sizes.sum()
-    half = NormalDist().inv_cdf(0.5 + confidence / 2) * error
-    return Interval(np.array(mean - half), np.array(mean + half))
+def _normal(urn: Urn, confidence: float) -> Interval:
+    """The normal interval of a ratio of sums."""
+    errors = (urn.sums - urn.mean * urn.sizes) ** 2
+    half = NormalDist().inv_cdf(0.5 + confidence / 2) * math.sqrt(float((errors * urn.counts).sum()))
+    return Interval(np.array(urn.mean - half / urn.n_values), np.array(urn.mean + half / urn.n_values))
 
 
 def mean_interval(
@@ -128,12 +178,19 @@ def mean_interval(
     interval is ever of zero width.
     """
     data = np.asarray(values, dtype=np.float64)
-    units = len(data) if clusters is None else len(np.unique(np.asarray(clusters)))
-    if not (is_rate and units == len(data)):
-        interval = bootstrap(data, clusters=clusters, confidence=confidence)
+    proper = len(data) > 0 and data.min() >= 0 and data.max() <= 1
+    return interval_of(urn_of(data, clusters), is_rate=is_rate, proper=bool(proper), confidence=confidence)
+
+
+def interval_of(
+    urn: Urn, *, is_rate: bool, proper: bool, confidence: float = CONFIDENCE
+) -> tuple[float | None, float | None]:
+    """As `mean_interval`, of clusters that are counted already; `proper` where all values lie between 0 and 1."""
+    if not (is_rate and urn.n == urn.n_values):
+        interval = _bootstrap(urn, confidence, DRAWS, SEED)
         if not np.isnan(interval.low):
             return float(interval.low), float(interval.high)
-    if len(data) == 0 or data.min() < 0 or data.max() > 1:
+    if not urn.n or not proper:
         return None, None
-    interval = wilson(data.mean() * units, units, confidence=confidence)
+    interval = wilson(urn.mean * urn.n, urn.n, confidence=confidence)
     return float(interval.low), float(interval.high)

@@ -9,20 +9,24 @@ from numpy.typing import ArrayLike
 
 from evalkit.stats.drawing import SLACK
 
-__all__ = ["nearest_rank", "pass_at_k", "pass_hat_k"]
+__all__ = ["nearest_place", "nearest_rank", "pass_at_k", "pass_hat_k"]
 
 
 def nearest_rank(values: ArrayLike, q: float) -> float | None:
-    """The `q` quantile of `values` (n,) as one of them; null when n is too small for it to mean anything.
+    """The `q` quantile of `values` (n,) as one of them; null as in `nearest_place`."""
+    data = np.sort(np.asarray(values, dtype=np.float64))
+    place = nearest_place(len(data), q)
+    return None if place is None else float(data[place])
+
+
+def nearest_place(n: int, q: float) -> int | None:
+    """Where the `q` quantile of `n` values stands in their order, from 0; null when n is too small for it to mean anything.
 
     Above the median it takes 1 / (1 - q) values: 10 for p90, 20 for p95, 100 for p99. Source: Hyndman & Fan
     (1996), type 1.
     """
-    data = np.sort(np.asarray(values, dtype=np.float64))
     needed = 1 if q <= 0.5 else 1 / (1 - q)  # noqa: PLR2004 - the median
-    if len(data) < needed * (1 - SLACK):
-        return None
-    return float(data[math.ceil(q * len(data) - SLACK) - 1])
+    return None if n < needed * (1 - SLACK) else math.ceil(q * n - SLACK) - 1
 
 
 def pass_at_k(n: int, successes: int, k: int) -> float | None:

@@ -14,20 +14,28 @@ from pathlib import Path
 import pytest
 
 from evalkit.contracts import EvalRecord
+from evalkit.engines.parted import LARGE
 from evalkit.reading import encode
 
 pytest.importorskip("distributed", reason="needs the extra dask")
 
 ROOT = Path(__file__).parents[2]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+BOXES = Path(__file__).parent / "boxes"
+"""A file system of its own for fsspec, announced as an installed package does: its files lie under other names."""
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(BOXES)])}
 TABLES = ("samples.parquet", "slices.parquet", "confusions.parquet", "latency.parquet", "summary.json")
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return {**ENVIRONMENT, "BOXES": str(folder / "boxes")}
 
 
 def started(*args: str, folder: Path) -> subprocess.Popen[bytes]:
     log = (folder / f"{args[0]}-{Path(args[-1]).name}.log").open("wb")
     with log:
         return subprocess.Popen(
-            [sys.executable, "-m", *args], env=ENVIRONMENT, cwd=folder, stdout=log, stderr=log
+            [sys.executable, "-m", *args], env=environment(folder), cwd=folder, stdout=log, stderr=log
         )
 
 
@@ -96,31 +104,72 @@ def run(path: Path) -> Path:
 def score(path: Path, *options: str, reports: Path) -> subprocess.Popen[bytes]:
     command = ["evalkit", "score", str(path), "--reports-dir", str(reports), "--json", *options]
     return subprocess.Popen(
-        [sys.executable, "-m", *command], env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        [sys.executable, "-m", *command],
+        env=environment(path.parent),
+        cwd=path.parent,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
     )
+
+
+def scored(path: Path, *options: str) -> dict[str, bytes]:
+    """The files of a run, by options."""
+    reports = path.parent / "-".join(option.strip("-").replace("/", "") for option in ("by", *options))
+    with score(path, *options, reports=reports) as asked:
+        assert asked.wait() == 0, asked.stderr.read()
+    return files(reports)
 
 
 def files(reports: Path) -> dict[str, bytes]:
     return {name: (reports / "run" / name).read_bytes() for name in TABLES}
 
 
+@pytest.mark.parametrize("scratch", [None, "file://{folder}/scratch", "boxes://bucket/of/mine/"])
 def test_a_worker_killed_in_the_middle_changes_no_byte(
-    cluster: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
+    cluster: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path, scratch: str | None
 ) -> None:
     address, workers = cluster
     path = run(tmp_path / "run.jsonl")
-    with score(path, "--engine", "stream", reports=tmp_path / "here") as alone:
-        assert alone.wait() == 0, alone.stderr.read()
-    with score(
-        path, "--engine", "dask", "--scheduler", address, "--part-rows", "4", reports=tmp_path / "there"
-    ) as there:
+    asked = ["--engine", "dask", "--scheduler", address, "--part-rows", "4"]
+    asked += ["--scratch", scratch.format(folder=tmp_path)] if scratch else []
+    with score(path, *asked, reports=tmp_path / "there") as there:
         told = [there.stderr.readline().decode() for _ in range(10)]
         workers[0].send_signal(signal.SIGKILL)
         rest = there.stderr.read().decode()
         assert there.wait() == 0, rest
     assert "of 75 parts" in told[-1]
     assert "75 of 75 parts" in rest
-    assert files(tmp_path / "there") == files(tmp_path / "here")
+    assert files(tmp_path / "there") == scored(path, "--engine", "memory")
+    left = [place for name in ("there", "scratch", "boxes") for place in (tmp_path / name).glob("*parts*")]
+    assert not left
+    if scratch and scratch.startswith("boxes"):
+        assert (tmp_path / "boxes" / "puts").stat().st_size >= 75
+
+
+@pytest.mark.parametrize("engine", [("stream", "--workers", "2"), ("dask",)])
+def test_all_that_can_be_asked_is_the_same_by_all_engines(tmp_path: Path, engine: tuple[str, ...]) -> None:
+    path = run(tmp_path / "run.jsonl")
+    (tmp_path / "mine.csv").write_text("sample_id,repeat,intent_top1_manual\nc3,0,1\nc4,1,null\n")
+    asked = ("--cluster", "intent_l2", "--manual", "mine.csv", "--by", "repeat,intent_l1")
+    wanted = scored(path, *asked, "--engine", "memory")
+    assert scored(path, *asked, "--part-rows", "40", "--engine", *engine) == wanted
+    assert json.loads(wanted["summary.json"])["fix_first"]
+
+
+def test_large_runs_are_taken_apart_unless_a_metric_is_your_own(tmp_path: Path) -> None:
+    """A folder for the parts is made where there are parts."""
+    path = run(tmp_path / "run.jsonl")
+    scored(path, "--scratch", "small")
+    assert not (tmp_path / "small").exists()
+    rows = [EvalRecord(sample_id=f"long-{n}", response="可以退。" * (LARGE // 36)) for n in range(3)]
+    path.write_bytes(path.read_bytes() + b"".join(map(encode, rows)))
+    wanted = scored(path, "--engine", "memory")
+    assert scored(path, "--scratch", "large") == wanted
+    assert (tmp_path / "large").is_dir()
+    (tmp_path / "evalkit.toml").write_text('[metrics."mine:own"]\n')
+    (tmp_path / "mine.py").write_text("def own(records):\n    return []\n")
+    assert scored(path, "--scratch", "own") == wanted
+    assert not (tmp_path / "own").exists()
 
 
 def test_a_scheduler_that_is_not_there_is_told(tmp_path: Path) -> None:
@@ -152,12 +201,43 @@ def test_a_part_that_fails_is_named_by_its_lines(tmp_path: Path, options: tuple[
     assert "Traceback" not in asked.stderr
 
 
-@pytest.mark.parametrize("engine", ["stream", "dask"])
-@pytest.mark.parametrize("option", ["--cluster", "--manual"])
-def test_what_takes_all_samples_at_once_is_refused(tmp_path: Path, engine: str, option: str) -> None:
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--engine", "memory", "--workers", "2"), "--workers: found with --engine memory"),
+        (("--engine", "memory", "--scratch", "s"), "--scratch: found with --engine memory"),
+        (("--scheduler", "tcp://x:1"), "--scheduler: found with --engine auto"),
+        (
+            ("--engine", "dask", "--workers", "2", "--scheduler", "tcp://x:1"),
+            "--workers: found with --scheduler",
+        ),
+        (("--engine", "stream", "--scratch", "nowhere://x"), "--scratch nowhere://x"),
+        (("--engine", "stream", "--scratch", "boxes://bucket/refused"), "boxes://bucket/refused"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
     path = run(tmp_path / "run.jsonl")
-    with score(path, "--engine", engine, option, "tags", reports=tmp_path / "reports") as asked:
+    with score(path, *options, reports=tmp_path / "reports") as asked:
         said = asked.stderr.read().decode()
-        assert asked.wait() == 2
-    assert f"{option}: found with --engine {engine}" in said
-    assert not (tmp_path / "reports").exists()
+        assert asked.wait() == (74 if "refused" in options[-1] else 2), said
+    assert told in said
+    assert "Traceback" not in said
+    assert not (tmp_path / "reports" / "run").exists()
+
+
+def test_without_the_extra_a_url_is_told_how_to_get_it(tmp_path: Path) -> None:
+    run(tmp_path / "run.jsonl")
+    code = (
+        "import sys; sys.modules['fsspec'] = None; from evalkit.cli import main; "
+        "sys.argv = ['evalkit', 'score', 'run.jsonl', '--engine', 'stream', '--scratch', 's3://a/b']; main()"
+    )
+    asked = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert asked.returncode == 2, asked.stderr
+    assert "pip install 'evalkit[dask]'" in asked.stderr

@@ -82,7 +82,7 @@ def test_look_alikes_are_reported_and_wrong() -> None:
         ("S1", None),
     ]
     assert intent.compute(run(rows)).overall == 0
-    near = {(pair.gold, pair.predicted) for pair in intent.near_misses(run(rows))}
+    near = {(pair.gold, pair.predicted) for pair in intent.near_misses(intent.confusions(run(rows)))}
     assert near == set(rows[:3])
 
 

@@ -125,6 +125,14 @@ def test_the_parts_add_up(records: list[EvalRecord], dice: random.Random) -> Non
     assert latency.quantiles(dice.sample(records, len(records))) == found
 
 
+@given(runs, st.integers(1, 5))
+def test_pieces_have_the_distributions_of_the_whole(records: list[EvalRecord], size: int) -> None:
+    pieces = [records[start : start + size] for start in range(0, len(records), size)]
+    found = latency.distributions(lambda: map(latency.observations, pieces), n=len(records))
+    wanted = latency.quantiles(records) if records else []
+    assert found == wanted
+
+
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case["id"])
 def test_golden(case: dict[str, Any]) -> None:
     """What one record with these timings counts as."""

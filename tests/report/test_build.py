@@ -90,11 +90,12 @@ def test_a_run_over_an_older_one_leaves_no_rest(
 def test_a_table_that_does_not_read_back_is_not_put_in_place(tmp_path: Path) -> None:
     """Parquet names the items of a list `element`; a table of another name would come back changed."""
     path = tmp_path / "t.parquet"
-    parquet.write(pa.table({"n": [1]}), path)
+    table = pa.table({"n": [1]})
+    parquet.write([table], path, schema=table.schema)
     before = path.read_bytes()
     changed = pa.table({"tags": pa.array([["a"]], pa.list_(pa.field("item", pa.string())))})
     with pytest.raises(StorageError, match="nothing was written"):
-        parquet.write(changed, path)
+        parquet.write([changed], path, schema=changed.schema)
     assert path.read_bytes() == before
     assert [found.name for found in tmp_path.iterdir()] == ["t.parquet"]
 

@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from evalkit.contracts import EvalRecord
 from evalkit.engines.local import local
 from evalkit.records import Records
-from evalkit.report.causes import causes
-from evalkit.report.charges import charges
 from evalkit.report.digest import Run, digest
 from evalkit.report.funnel import funnel
+from evalkit.report.lots import total
 from evalkit.report.reasons import GATES
-from evalkit.report.suggestions import suggestions
 
 DOCS = st.lists(st.sampled_from(["D1", "D2", "D3"]), max_size=3)
 LABELS = st.sampled_from(["A", "B", "C", None])
@@ -67,7 +65,7 @@ def run(rows: list[dict[str, Any]]) -> Any:
 @given(RUNS)
 def test_the_rows_of_the_funnel_are_the_failures(rows: list[dict[str, Any]]) -> None:
     found = run(rows)
-    stages = funnel(charges(found))
+    stages = funnel(found.charges)
     assert [stage.gate for stage in stages.stages] == list(GATES)
     assert stages.failed == len(found.failures.failed)
     assert {stage.gate: stage.charged for stage in stages.stages} == found.failures.by_gate
@@ -84,32 +82,25 @@ def test_the_rows_of_the_funnel_are_the_failures(rows: list[dict[str, Any]]) -> 
 def test_the_causes_are_the_failures(rows: list[dict[str, Any]]) -> None:
     """Each failed row is shared out whole, to at least one cause; the gains of all suggestions are the failures."""
     found = run(rows)
-    charged = charges(found)
-    parts = [share for shares in causes(charged).values() for share in shares.items()]
-    rows_of = {row: sum(part for other, part in parts if other == row) for row, _ in parts}
-    assert rows_of == pytest.approx(dict.fromkeys(charged.failed, 1.0))
-    told = suggestions(charged)
-    if charged.n_judged:
-        won = sum(each.gain.value for each in told)
-        assert won == pytest.approx(len(found.failures.failed) / charged.n_judged)
-    for each in told:
+    charges, failed = found.charges, {failure.record.key: failure for failure in found.failures.failed}
+    shared = sum(total(charge.inside, charge.outside) for charge in charges.found().values())
+    assert shared == pytest.approx(len(failed))
+    assert {key for charge in charges.found().values() for key in charge.keys} == {*failed}
+    if charges.n_judged:
+        won = sum(each.gain.value for each in found.suggestions)
+        assert won == pytest.approx(len(failed) / charges.n_judged)
+    for each in found.suggestions:
         assert 0 < each.n <= each.at_risk
         assert each.title
         assert each.advice
-        assert {
-            record.gate for record in (charged.failed[charged_row(charged, key)] for key in each.keys)
-        } == {each.gate}
-
-
-def charged_row(charged: Any, key: str) -> int:
-    return next(row for row, record in enumerate(charged.records) if record.key == key)
+        assert {failed[key].gate for key in each.keys} == {each.gate}
 
 
 def test_the_gain_of_a_gate_is_its_share_of_what_was_judged(
     make_digest, ten_questions: list[EvalRecord]
 ) -> None:
     """2 of 10 break the gate of intent: 20 points, as wide as Wilson's 2/10."""
-    stages = {stage.gate: stage for stage in funnel(charges(make_digest(ten_questions))).stages}
+    stages = {stage.gate: stage for stage in funnel(make_digest(ten_questions).charges).stages}
     assert stages["intent"].gain.told == "+20.0 points (5.7–51.0)"
     assert stages["intent"].kinds == {"wrong_intent": 2}
     assert stages["channel"].charged == 0

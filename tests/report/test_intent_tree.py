@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import io
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,12 +17,15 @@ from evalkit.report.directions import ranked_directions
 from evalkit.report.excess import Excess, excess
 from evalkit.report.fix_first import fix_first
 from evalkit.report.intent_tree import TreeRow, intent_tree
-from evalkit.report.parquet import encoded
+from evalkit.report.parquet import write
 
 
 def from_file(digest: Digest) -> pd.DataFrame:
     """The samples table as anybody reads it."""
-    return pd.read_parquet(io.BytesIO(encoded(digest.tables.samples)))
+    samples = digest.tables.samples
+    with tempfile.TemporaryDirectory() as folder:
+        write([samples], path := Path(folder) / "samples.parquet", schema=samples.schema)
+        return pd.read_parquet(path)
 
 
 def spread(counts: dict[str, tuple[int, int]]) -> list[EvalRecord]:

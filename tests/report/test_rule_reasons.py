@@ -11,7 +11,6 @@ from evalkit.contracts import EvalRecord
 from evalkit.engines.local import local
 from evalkit.engines.rules import with_verdicts
 from evalkit.records import Records
-from evalkit.report.charges import charges
 from evalkit.report.digest import Digest, Run, digest
 from evalkit.report.failures import Failures, as_lines
 from evalkit.report.fix_first import fix_first
@@ -127,7 +126,7 @@ def test_a_channel_that_failed_fails_no_rule() -> None:
 
 def test_the_funnel_and_the_remedies_have_the_same_failures() -> None:
     told = digested(case(HOLDS), case(FAILS, sample_id="2"), case(UNDECIDED, sample_id="3"))
-    stages = funnel(charges(told))
+    stages = funnel(told.charges)
     assert {stage.gate: stage.charged for stage in stages.stages} == told.failures.by_gate
     assert (stages.failed, stages.passed, stages.unjudged) == (1, 1, 1)
     (first, *_) = fix_first(told).suggestions

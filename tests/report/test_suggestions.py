@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from evalkit.contracts import EvalRecord
-from evalkit.report.charges import charges
 from evalkit.report.fix_first import fix_first
-from evalkit.report.suggestions import Suggestion, suggestions
+from evalkit.report.suggestions import Suggestion
 
 
 def ask(n: int, **fields: Any) -> list[EvalRecord]:
@@ -28,7 +27,7 @@ def intent(gold: str, pred: str | None, n: int) -> list[EvalRecord]:
 
 
 def found(make_digest: Any, records: list[EvalRecord]) -> list[Suggestion]:
-    return suggestions(charges(make_digest(records)))
+    return [*make_digest(records).suggestions]
 
 
 DOC = {"requires_rag": True, "intent_l2": "S", "intent_pred": "S"}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import math
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,14 +18,16 @@ from evalkit.engines.local import local
 from evalkit.errors import UnknownName, UsageError
 from evalkit.records import Records
 from evalkit.report import schemas, tables
-from evalkit.report.parquet import encoded
+from evalkit.report.parquet import write
 from evalkit.slices import slice_mean
 from evalkit.stats import bootstrap, mean_interval
 
 
 def frame(table: pa.Table) -> pd.DataFrame:
-    """The table as anybody reads it: from its Parquet bytes."""
-    return pd.read_parquet(io.BytesIO(encoded(table)))
+    """The table as anybody reads it: from its Parquet file."""
+    with tempfile.TemporaryDirectory() as folder:
+        write([table], path := Path(folder) / "table.parquet", schema=table.schema)
+        return pd.read_parquet(path)
 
 
 def metric(records: list[EvalRecord], name: str = "m", **kw: bool) -> MetricResult:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,14 +19,19 @@ from evalkit.records import Records, RecordsLike
 __all__ = [
     "Confusion",
     "LabelReport",
+    "Pair",
     "added",
     "averaged",
     "averages",
     "confusions",
-    "in_order",
+    "directions",
+    "errors",
     "near_misses",
     "per_label",
 ]
+
+Pair: TypeAlias = "tuple[str, str | None]"
+"""The right label, and the one that was given; null where none was."""
 
 _ZERO_WIDTH = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 
@@ -67,41 +72,53 @@ def confusions(records: RecordsLike) -> list[Confusion]:
     Equally frequent pairs stand by the share of the gold label they cost, then by label. No errors: empty.
     """
     table = Records.of(records)
-    counted, right = top1(table).counted, top1(table).values
-    gold, predicted = table.codes("intent_l2", "intent_pred")
+    samples: dict[Pair, list[str]] = defaultdict(list)
+    for row, pair in errors(table):
+        samples[pair].append(table.keys[row])
+    n = {label.label: label.support for label in per_label(table)}
+    return directions({pair: len(keys) for pair, keys in samples.items()}, n, samples)
+
+
+def errors(records: Records) -> Iterator[tuple[int, Pair]]:
+    """The errors of `intent_top1` in the order of the records: the row, its right label and the one that was given."""
+    counted, right = top1(records).counted, top1(records).values
+    texts, codes = [*records.vocabulary, None], records.codes("intent_l2", "intent_pred")
     rows = np.flatnonzero(counted & (right == 0))
-    samples: dict[tuple[int, int], list[str]] = defaultdict(list)
-    for label, other, row in zip(gold[rows].tolist(), predicted[rows].tolist(), rows.tolist(), strict=True):
-        samples[label, other].append(table.keys[row])
-    errors, n = (np.bincount(gold[which]).tolist() for which in (rows, counted))
-    texts = [*table.vocabulary, None]
-    return in_order(
+    for row, gold, given in zip(rows.tolist(), *(column[rows].tolist() for column in codes), strict=True):
+        yield row, (texts[gold] or "", texts[given])
+
+
+def directions(
+    n: Mapping[Pair, int], support: Mapping[str, int], keys: Mapping[Pair, Sequence[str]]
+) -> list[Confusion]:
+    """The error directions from how often each befell and how often each label stands; those without `keys` have none."""
+    wrong: Counter[str] = Counter()
+    for (gold, _), times in n.items():
+        wrong[gold] += times
+    return _in_order(
         Confusion(
-            texts[label] or "",
-            texts[other],
-            len(keys),
-            n[label],
-            len(keys) / errors[label],
-            tuple(sorted(keys)),
+            gold,
+            given,
+            times,
+            support[gold],
+            times / wrong[gold],
+            tuple(sorted(keys.get((gold, given), ()))),
         )
-        for (label, other), keys in samples.items()
+        for (gold, given), times in n.items()
     )
 
 
-def in_order(found: Iterable[Confusion]) -> list[Confusion]:
-    """The error directions as `confusions` gives them: the most frequent first."""
+def _in_order(found: Iterable[Confusion]) -> list[Confusion]:
     return sorted(found, key=lambda pair: (-pair.n, pair.gold_n, pair.gold, pair.predicted or ""))
 
 
-def near_misses(records: RecordsLike) -> list[Confusion]:
-    """The confusions of labels that look the same: equal after NFKC, without zero-width characters, stripped.
+def near_misses(found: Iterable[Confusion]) -> list[Confusion]:
+    """The error directions between labels that look the same: equal after NFKC, without zero-width characters, stripped.
 
     They count as wrong; most likely one side writes the label with other code points.
     """
     return [
-        pair
-        for pair in confusions(records)
-        if pair.predicted is not None and _plain(pair.gold) == _plain(pair.predicted)
+        pair for pair in found if pair.predicted is not None and _plain(pair.gold) == _plain(pair.predicted)
     ]
 
 

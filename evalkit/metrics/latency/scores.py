@@ -1,13 +1,6 @@
-"""How long it took, in milliseconds; counted only where the channel did what was asked of it.
-
-A moment that never came is null and is counted as missing. One that a deadline cut off is known to be later
-than that, and quantiles say so: leaving the slowest out would flatter the rest.
-"""
+"""Each latency, where it counts, and where a deadline cut it off."""
 
 from __future__ import annotations
-
-import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +8,8 @@ from numpy.typing import NDArray
 from evalkit.contracts import MetricResult
 from evalkit.records import Records, RecordsLike
 from evalkit.slices import Scores, slice_mean
-from evalkit.stats import nearest_rank
 
-__all__ = ["LATENCIES", "Latency", "compute", "distribution", "observations", "quantiles"]
+__all__ = ["LATENCIES", "compute", "observations"]
 
 _Column = NDArray[np.float64]
 _Mask = NDArray[np.bool_]
@@ -32,31 +24,7 @@ LATENCIES = (
     "ttft_from_schedule_ms",
     "total_from_schedule_ms",
 )
-"""All latencies of `quantiles`, in order; the last two are those of a run with a rate."""
-
-
-class Latency(NamedTuple):
-    """The distribution of one latency in ms: `n_total` = `n_counted` + `n_missing` + `n_censored` records.
-
-    `mean` is over the counted ones. The rest is over these and the censored ones, which a deadline cut off:
-    each stands at the moment of its cut, so that a value from `censored_at` (the first of these) on means "at
-    least". Percentiles are observations (nearest rank), null where there are too few: p90 needs 10, p95 20,
-    p99 100. A value that falls on a cut of unknown moment is null.
-    """
-
-    name: str
-    n_total: int
-    n_counted: int
-    n_missing: int
-    n_censored: int
-    mean: float | None
-    min: float | None
-    p50: float | None
-    p90: float | None
-    p95: float | None
-    p99: float | None
-    max: float | None
-    censored_at: float | None
+"""All latencies of a distribution, in order; the last two are those of a run with a rate."""
 
 
 def compute(records: RecordsLike) -> list[MetricResult]:
@@ -79,17 +47,11 @@ def compute(records: RecordsLike) -> list[MetricResult]:
     ]
 
 
-def quantiles(records: RecordsLike) -> list[Latency]:
-    """The distribution of each latency of `compute`, the answers that a deadline cut off included.
-
-    A run with a rate has `ttft_from_schedule_ms` and `total_from_schedule_ms` besides: from the moment a case was
-    due, so that what a stalled target kept from being sent is not left out (coordinated omission).
-    """
-    return [distribution(name, *observed) for name, observed in observations(records).items()]
-
-
 def observations(records: RecordsLike) -> dict[str, tuple[_Column, _Column]]:
-    """For each latency of `quantiles`: what was counted, and when deadlines cut it off; NaN elsewhere, both (n,)."""
+    """For each latency: what was counted, and when deadlines cut it off; NaN elsewhere, both (n,).
+
+    Those from the schedule are there where a case was due at some moment.
+    """
     table = Records.of(records)
     cuts, nowhere = _cuts(table), np.full(len(table), np.nan)
     return {
@@ -197,35 +159,3 @@ def _deadline(table: Records, channel: str) -> _Mask:
     found = np.unique(codes[codes >= 0]).tolist()
     texts = table.vocabulary if found else []
     return np.isin(codes, [code for code in found if texts[code].startswith("deadline")])
-
-
-def distribution(name: str, values: _Column, cuts: _Column) -> Latency:
-    """The distribution of one latency, from its `observations` over any number of records."""
-    counted, censored = values[~np.isnan(values)], cuts[~np.isnan(cuts)]
-    seen = np.sort(np.concatenate((counted, censored)))
-    n_total = len(values)
-    return Latency(
-        name,
-        n_total=n_total,
-        n_counted=len(counted),
-        n_missing=n_total - len(seen),
-        n_censored=len(censored),
-        mean=math.fsum(counted) / len(counted) if len(counted) else None,
-        min=_finite(seen[:1]),
-        p50=_known(nearest_rank(seen, 0.5)),
-        p90=_known(nearest_rank(seen, 0.9)),
-        p95=_known(nearest_rank(seen, 0.95)),
-        p99=_known(nearest_rank(seen, 0.99)),
-        max=_finite(seen[-1:]),
-        censored_at=_finite(np.sort(censored)[:1]),
-    )
-
-
-def _known(value: float | None) -> float | None:
-    """The value, null where a sample that was cut off stands at that place."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _finite(values: _Column) -> float | None:
-    """The one value, null where there is none or it is infinite."""
-    return float(values[0]) if len(values) and np.isfinite(values[0]) else None
