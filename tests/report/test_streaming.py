@@ -276,7 +276,7 @@ def test_compressed_runs_come_to_the_same_bytes(run: Path, tmp_path: Path, rows:
         path = run.with_name(name)
         path.write_bytes(pack(run.read_bytes()))
         judged_path(path).write_bytes(judged_path(run).read_bytes())
-        assert in_parts(path, tmp_path / "parts", BY, rows, workers) == wanted
+        assert in_parts(path, tmp_path / "parts", BY, rows=rows, workers=workers) == wanted
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -286,7 +286,7 @@ def test_tables_come_to_the_same_bytes(rich_run: list[EvalRecord], tmp_path: Pat
     full = {name: [row[name] for row in rows] for name in rows[0] if any(row[name] for row in rows)}
     path = tmp_path / "run.parquet"
     pq.write_table(pa.table(full), path, row_group_size=33)
-    assert in_parts(path, tmp_path / "parts", BY, 40, workers) == at_once(path, tmp_path / "once", BY)
+    assert in_parts(path, tmp_path / "parts", BY, rows=40, workers=workers) == at_once(path, tmp_path / "once", BY)
 
 
 def test_workers_change_no_bit(run: Path, tmp_path: Path) -> None:
