@@ -190,7 +190,7 @@ RECORDS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     rows=st.lists(RECORDS, min_size=1, max_size=14),
     size=st.integers(1, 14),
@@ -262,6 +262,12 @@ def test_what_cannot_stay_on_file_is_not_streamed(tmp_path: Path) -> None:
     path.write_bytes(b'{"sample_id":"a","query":"\\ud800"}\n')
     with streamed(path, intake=Intake()) as found:
         assert found is None
+
+
+def test_parts_may_be_in_the_memory_of_one_process(run: Path, tmp_path: Path) -> None:
+    pytest.importorskip("fsspec", reason="needs the extra dask")
+    wanted = in_parts(run, tmp_path / "here", BY, rows=40)
+    assert in_parts(run, tmp_path / "there", BY, rows=40, where="memory://scratch") == wanted
 
 
 def test_workers_change_no_bit(run: Path, tmp_path: Path) -> None:
