@@ -103,9 +103,10 @@ samples["intent_top1"].agg(["size", "count", "mean"])                        # t
 ```
 
 Beside them stands `summary.json` (the run, what became of its file's lines, the overall metrics, how intervals were
-drawn, worst intents, error directions, failures, what to fix first). `evalkit report` and `evalkit eval` add
-`report.html`, `report.md`, `per_sample.csv` (the samples for a spreadsheet), and `failures.jsonl` (each failed sample
-with its reasons). A field named with `--by` is a column of `samples.parquet` too, as the list of its labels.
+drawn, worst intents, error directions, failures, what to fix first; of many samples it names the first 100).
+`evalkit report` and `evalkit eval` add `report.html`, `report.md`, `per_sample.csv` (the samples for a spreadsheet),
+and `failures.jsonl` (each failed sample with its reasons). A field named with `--by` is a column of `samples.parquet`
+too, as the list of its labels.
 
 This page is written by `make docs` from the schemas.
 """

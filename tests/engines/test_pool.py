@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evalkit.engines.pool import mapped
+from evalkit.engines.pool import mapped, reduced
 from evalkit.errors import BadData, Fault, Incomplete
 
 
@@ -52,3 +52,14 @@ def test_a_worker_that_dies_each_time_ends_it() -> None:
 def test_what_is_raised_in_a_worker_is_raised_here() -> None:
     with pytest.raises(BadData, match=r"run\.jsonl:5"):
         list(mapped(Work(refused=5), range(8), workers=2))
+
+
+def spelled(number: int) -> str:
+    return f"{number} "
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 16, 21])
+def test_what_is_added_up_stands_in_the_order_of_the_items(n: int, workers: int) -> None:
+    found = reduced(spelled, str.__add__, range(n), workers=workers)
+    assert found == "".join(map(spelled, range(n)))

@@ -191,7 +191,7 @@ RECORDS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     rows=st.lists(RECORDS, min_size=1, max_size=14),
     size=st.integers(1, 14),
@@ -286,7 +286,15 @@ def test_tables_come_to_the_same_bytes(rich_run: list[EvalRecord], tmp_path: Pat
     full = {name: [row[name] for row in rows] for name in rows[0] if any(row[name] for row in rows)}
     path = tmp_path / "run.parquet"
     pq.write_table(pa.table(full), path, row_group_size=33)
-    assert in_parts(path, tmp_path / "parts", BY, rows=40, workers=workers) == at_once(path, tmp_path / "once", BY)
+    assert in_parts(path, tmp_path / "parts", BY, rows=40, workers=workers) == at_once(
+        path, tmp_path / "once", BY
+    )
+
+
+def test_parts_may_be_in_the_memory_of_one_process(run: Path, tmp_path: Path) -> None:
+    pytest.importorskip("fsspec", reason="needs the extra dask")
+    wanted = in_parts(run, tmp_path / "here", BY, rows=40)
+    assert in_parts(run, tmp_path / "there", BY, rows=40, where="memory://scratch") == wanted
 
 
 def test_workers_change_no_bit(run: Path, tmp_path: Path) -> None:
