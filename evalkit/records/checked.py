@@ -19,11 +19,9 @@ from pydantic import BaseModel
 
 from evalkit.contracts.values import Digits
 from evalkit.records.annotations import ANY, bare, bounds, branches, fields_by_key, is_any, is_nullable
+from evalkit.records.arrow import Cells, lengths, there
 
-__all__ = ["Cells", "Marks", "filling", "lengths", "there"]
-
-Cells: TypeAlias = Any
-"""An Arrow array: the stubs tell too little of what Arrow's functions give."""
+__all__ = ["Marks", "filling"]
 
 Marks: TypeAlias = NDArray[np.bool_]
 
@@ -68,17 +66,6 @@ def filling(
     return {field: cells for field, cells in zip(fields, found, strict=True) if cells is not None}, taken
 
 
-def there(cells: Cells) -> Marks:
-    """Where a cell is not null."""
-    return np.asarray(pc.is_valid(cells))
-
-
-def lengths(lists: Cells) -> NDArray[np.int64]:
-    """The number of items of each cell, null as 0."""
-    sizes: Cells = pc.list_value_length(lists)
-    return np.asarray(sizes.fill_null(0)).astype(np.int64)
-
-
 def _members(kinds: Iterable[Any], columns: Iterable[Cells], n: int) -> tuple[list[Cells | None], Marks]:
     """The cells of each column, None where nothing can be said of them, and the rows in which all are taken."""
     found, taken = list[Cells | None](), np.ones(n, dtype=np.bool_)
@@ -119,7 +106,7 @@ def _texts(cells: Cells, asks: Sequence[Any]) -> _Checked | None:
     if not (_is_text(cells) or (Digits in asks and _types.is_integer(cells.type))):
         return None
     texts, limits = cells.cast(pa.string()), bounds(asks)
-    sizes = pc.binary_length(texts)  # as many as characters, where there are fewer than two
+    sizes = pc.binary_length(texts)  # there is a byte where there is a character; several are no harm
     if set(limits.values()) - {0, 1}:
         sizes = pc.utf8_length(texts)
     return _Checked(texts, _within(sizes, limits))

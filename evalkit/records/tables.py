@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +13,10 @@ from evalkit.contracts import EvalRecord, asked
 from evalkit.reading import Reading
 from evalkit.reading.columnar import Part, rows_of
 from evalkit.reading.files import take_row
+from evalkit.records.arrow import Cells, lengths, there
 from evalkit.records.batch import Batch, Places, gathered, taken
 from evalkit.records.cells import constant
-from evalkit.records.checked import Cells, Marks, filling, lengths, there
+from evalkit.records.checked import Marks, filling
 from evalkit.records.fields import COLUMNS, PARTS, SIZED, of_rows, size_column, value_of
 
 __all__ = ["table_batches", "vouched"]
@@ -100,19 +100,11 @@ def _sizes(cells: Cells, field: str, empty: EvalRecord) -> Cells:
 def _first_predictions(first: Cells | None, several: Cells) -> Cells:
     """As the model fills it in: the first of several that is not empty, where `first` is."""
     texts = several.flatten().cast(pa.string())
-    places = np.flatnonzero(_sizes_of(texts))
+    places = np.flatnonzero(lengths(texts))
     rows, firsts = np.unique(np.asarray(pc.list_parent_indices(several))[places], return_index=True)
     which = np.full(len(several), -1)
     which[rows] = places[firsts]
     found = texts.take(pa.array(which, mask=which < 0))
     return (
-        found
-        if first is None
-        else pc.if_else(pa.array(_sizes_of(first) > 0), first, pc.coalesce(found, first))
+        found if first is None else pc.if_else(pa.array(lengths(first) > 0), first, pc.coalesce(found, first))
     )
-
-
-def _sizes_of(texts: Cells) -> Any:
-    """The bytes of each text, null as 0."""
-    sizes: Cells = pc.binary_length(texts)
-    return np.asarray(sizes.fill_null(0))
