@@ -50,7 +50,7 @@ def test_nothing_answered_is_no_error_of_zero() -> None:
 
 
 def test_the_verdict_on_twenty_streams_follows_from_their_figures() -> None:
-    """On a quiet machine it is that they are stamped; what else the machine does may make it another."""
+    """On a quiet machine it is that they are stamped; what else the machine does may make it another, or none."""
     found = asyncio.run(calibrate(20, seconds=3))
     assert found.failed == 0
     assert found.n >= 20
@@ -58,7 +58,7 @@ def test_the_verdict_on_twenty_streams_follows_from_their_figures() -> None:
     assert found.error_p99_ms is not None
     assert found.delay_p99_ms is not None
     assert 0 <= found.error_p50_ms <= found.error_p99_ms
-    assert found.client_saturated is (found.error_p99_ms > 10 or found.delay_p99_ms > 10)
+    assert found.client_saturated in (None, found.error_p99_ms > 10 or found.delay_p99_ms > 10)
 
 
 def test_a_busy_loop_is_flagged() -> None:
