@@ -17,7 +17,7 @@ from evalkit.reading.columnar import Part, rows_of
 from evalkit.reading.columnar import cells as cells_of
 from evalkit.reading.files import take_row
 from evalkit.records.arrow import Cells, lengths, there
-from evalkit.records.batch import Batch, Places, gathered, taken
+from evalkit.records.batch import Batch, Places, drained, gathered
 from evalkit.records.calls import Call, arguments
 from evalkit.records.cells import constant
 from evalkit.records.checked import Marks, filling
@@ -64,7 +64,7 @@ def _by_row(
         found: dict[int, EvalRecord] = {}
         for row in rows_of(name, piece, None if marks.all() else np.flatnonzero(marks).tolist()):
             take_row(reading, name, row, EvalRecord, rejecting=rejecting)
-            for item in taken(reading):
+            for item in drained(reading):
                 found[row.number] = asked(item, item.model_fields_set | mentioned)
         yield Batch(of_rows([*found.values()]), Places.of(np.array([*found], dtype=np.int64)))
 
