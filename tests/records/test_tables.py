@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, get_args
 
 import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from evalkit.contracts import EvalRecord, asked
 from evalkit.errors import BadData, Fault
@@ -17,6 +18,7 @@ from evalkit.reading import Reading
 from evalkit.reading.columnar import parts_of
 from evalkit.reading.files import take_rows
 from evalkit.records import Records
+from evalkit.records.annotations import bare, bounds, fields_by_key, is_any
 from evalkit.records.fields import CALLS, COLUMNS, GIVEN, SIZED, of_rows
 from evalkit.records.sources import Table
 from evalkit.records.tables import vouched
@@ -343,3 +345,22 @@ def test_many_rows_that_need_it_stand_where_they_stood() -> None:
     assert found.given("expectation").tolist() == [text is not None for text in said]
     bad = table.append_column("repeat", pa.array([-(number % 7_000 == 0) for number in range(20_000)]))
     assert [fault.line for fault in faults_of(bad)] == [1, 7_001, 14_001]
+
+
+def constraints(kind: Any, seen: set[Any]) -> Iterator[Any]:
+    """All that is asked beside its type of a value, of its items and of its fields, but for limits."""
+    plain, beside = bare(kind)
+    yield from (one for one in beside if not bounds([one]))
+    inner = [] if is_any(kind) else [part for part in get_args(plain) if part is not ...]
+    if isinstance(plain, type) and issubclass(plain, BaseModel) and plain not in seen:
+        seen.add(plain)
+        inner = [part.kind for part in fields_by_key(plain).values()]
+    for part in inner:
+        yield from constraints(part, seen)
+
+
+def test_the_models_ask_nothing_that_whole_columns_are_not_held_against() -> None:
+    """A pattern, or a validator that refuses, would need a check of its own: all cells would be taken without one."""
+    found = {getattr(one, "func", type(one)).__name__ for one in constraints(EvalRecord, set())}
+    lifts = {"_digits", "_empty_if_null", "_no_keys_if_null", "_user_text", "_expectation"}
+    assert found == {*lifts, "AllowInfNan"}
