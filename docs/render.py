@@ -33,7 +33,7 @@ With `--json` a command prints its results for a machine. Colours and bars appea
 | 0 | pass |
 | 1 | a gate failed: regression or threshold |
 | 2 | the command or the configuration cannot mean anything |
-| 3 | cannot decide, the run is incomplete, every answer failed, or more than `--max-error-rate` allows |
+| 3 | cannot decide, the run is incomplete, every answer failed, or more than `--max-error-rate` allows; `calibrate`: some times are not to be trusted |
 | 65 | bad data: each line is named |
 | 66 | no such input, or an empty one |
 | 74 | the disk or the console refused |

@@ -39,7 +39,8 @@ _SHOWN = 80
 def shown(value: object) -> str:
     """A value that was found, short enough for one line and harmless in a terminal.
 
-    Texts stand in single quotes; true, false, null, lists and objects as JSON has them, whatever Python calls them.
+    Texts stand in quotes as Python writes them, single ones where it can; true, false, null, lists and objects as JSON
+    has them, whatever Python calls them.
     """
     if isinstance(value, str | float):
         text = repr(value)

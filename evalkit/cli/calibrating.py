@@ -40,7 +40,7 @@ def calibrate(ctx: click.Context, *, streams: tuple[int, ...], seconds: float, a
     One process holds so many streams from a server beside it, on loopback, through the client that asks HTTP targets
     in a run. `ok`: the p99 of the error, and of the client's own delays, is within 10 ms. `flagged`: it is not, and
     a run like this would be called `client_saturated`; give it fewer streams a process (`--concurrency`,
-    `--workers`). `too short`: fewer than 100 beats came. Ends with 3 unless every line is `ok`.
+    `--workers`); or nothing was answered. `too short`: fewer than 100 beats came. Ends with 3 unless every line is `ok`.
 
     \b
     evalkit calibrate

@@ -52,19 +52,19 @@ def is_nullable(kind: Any) -> bool:
 def _annotated(field: FieldInfo) -> Any:
     """The type of a field with all that is asked of it."""
     kind: Any = field.annotation
-    for ask in field.metadata:
-        kind = Annotated[kind, ask]
+    for constraint in field.metadata:
+        kind = Annotated[kind, constraint]
     return kind
 
 
 def bare(kind: Any) -> tuple[Any, list[Any]]:
     """The type without what is asked of it beside, and that."""
-    asks: list[Any] = []
+    constraints: list[Any] = []
     while typing.get_origin(kind) is Annotated:
         kind, *more = typing.get_args(kind)
-        for ask in more:
-            asks += ask.metadata if isinstance(ask, FieldInfo) else [ask]
-    return getattr(kind, "__value__", kind), asks
+        for constraint in more:
+            constraints += constraint.metadata if isinstance(constraint, FieldInfo) else [constraint]
+    return getattr(kind, "__value__", kind), constraints
 
 
 def is_any(kind: Any) -> bool:
@@ -80,8 +80,8 @@ def branches(kind: Any) -> list[Any]:
     return [kind]
 
 
-def bounds(asks: Sequence[Any]) -> dict[str, Any]:
+def bounds(constraints: Sequence[Any]) -> dict[str, Any]:
     """What must hold of a value; lifts of other forms do not narrow the form that is written."""
     names = ("min_length", "max_length", "ge", "gt", "le", "lt", "multiple_of")
-    asked = ((name, getattr(ask, name, None)) for ask in asks for name in names)
-    return {name: limit for name, limit in asked if limit is not None}
+    found = ((name, getattr(constraint, name, None)) for constraint in constraints for name in names)
+    return {name: limit for name, limit in found if limit is not None}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evalkit.contracts import EvalRecord
 from evalkit.reading import Reading
 
-__all__ = ["Batch", "Places", "gathered", "taken"]
+__all__ = ["Batch", "Places", "drained", "gathered"]
 
 
 class Places(NamedTuple):
@@ -50,7 +50,7 @@ def gathered(parts: Sequence[Batch]) -> Batch:
     return Batch(table, Places(*(column[order] for column in places)))
 
 
-def taken(reading: Reading[EvalRecord]) -> Iterator[EvalRecord]:
+def drained(reading: Reading[EvalRecord]) -> Iterator[EvalRecord]:
     """What was read and not yet taken: it does not stay in the reading, which may be long."""
     reading.numbers.clear()
     while reading.items:

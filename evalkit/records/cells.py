@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -11,14 +11,12 @@ import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
 from evalkit.contracts import EvalRecord, ToolCall
+from evalkit.records.arrow import Cells, lengths
 from evalkit.records.calls import in_texts
 from evalkit.records.fields import COLUMNS, value_of
 from evalkit.records.folding import unfolded, unfolded_all
 
 __all__ = ["column_of", "constant"]
-
-Column: TypeAlias = Any
-"""An Arrow array: the stubs tell too little of what Arrow's functions give."""
 
 _NULL = b"null"
 _TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
@@ -31,7 +29,7 @@ _NEVER_NULL = {
 """Fields that read null as empty."""
 
 
-def column_of(name: str, cells: Sequence[bytes | None], *, comma: str, signs: bytes) -> Column:
+def column_of(name: str, cells: Sequence[bytes | None], *, comma: str, signs: bytes) -> Cells:
     """The column whose cells are JSON texts in UTF-8, folded where `signs` tell which escapes there may be.
 
     `comma` is what stands between the items of lists. Null is null, but of a number of items it says that there are
@@ -48,7 +46,7 @@ def _is_constant(cells: Sequence[bytes | None]) -> bool:
     return len(cells) > 1 and cells[0] == cells[-1] and cells.count(cells[0]) == len(cells)
 
 
-def _column(name: str, cells: Sequence[bytes | None], *, comma: str, signs: bytes) -> Column:
+def _column(name: str, cells: Sequence[bytes | None], *, comma: str, signs: bytes) -> Cells:
     kind = COLUMNS[name]
     if name.endswith("#"):
         null = 0 if name[:-1] in _NEVER_NULL else -1
@@ -59,10 +57,10 @@ def _column(name: str, cells: Sequence[bytes | None], *, comma: str, signs: byte
     return _told(name, cells, comma=comma, signs=signs)
 
 
-def _told(name: str, cells: Sequence[bytes | None], *, comma: str, signs: bytes) -> Column:
+def _told(name: str, cells: Sequence[bytes | None], *, comma: str, signs: bytes) -> Cells:
     """Texts, numbers, flags and lists of texts."""
     kind = COLUMNS[name]
-    texts: Column = pa.array(cells, pa.binary()).view(_TEXT)
+    texts: Cells = pa.array(cells, pa.binary()).view(_TEXT)
     if signs and kind in (_TEXT, _TEXTS) and pc.any(pc.match_substring(texts, "\x01")).as_py():
         if kind == _TEXTS:
             return _parsed(name, texts)
@@ -74,7 +72,7 @@ def _told(name: str, cells: Sequence[bytes | None], *, comma: str, signs: bytes)
     return pc.cast(_but_null(texts, texts), kind)
 
 
-def _parsed(name: str, texts: Column) -> Column:
+def _parsed(name: str, texts: Cells) -> Cells:
     """Lists by themselves, escapes and all, each different one once."""
     encoded = texts.dictionary_encode()
     values = [unfolded(text) for text in encoded.dictionary.view(pa.binary()).to_pylist()]
@@ -86,7 +84,7 @@ def _plain(cells: Sequence[bytes | None], signs: bytes) -> list[bytes]:
     return unfolded_all([cell or b"" for cell in cells], signs)
 
 
-def _but_null(texts: Column, values: Column) -> Column:
+def _but_null(texts: Cells, values: Cells) -> Cells:
     """The values, null where the text is null or there is none."""
     missing = pc.equal(texts, pa.scalar("null"))
     if not texts.null_count and not pc.any(missing).as_py():
@@ -94,33 +92,33 @@ def _but_null(texts: Column, values: Column) -> Column:
     return pc.if_else(missing, pa.scalar(None, values.type), values)
 
 
-def _sliced(texts: Column, n: int) -> Column:
+def _sliced(texts: Cells, n: int) -> Cells:
     """Without `n` characters, each of one byte, at both ends."""
     return pc.binary_slice(texts.cast(pa.binary()), n, -n).cast(_TEXT)
 
 
-def _lists(name: str, texts: Column, between: str) -> Column:
+def _lists(name: str, texts: Cells, between: str) -> Cells:
     """Lists of texts, cut at what stands between their items."""
     missing = pc.equal(texts, pa.scalar("null"))
     if pc.any(pc.and_not(pc.match_substring(texts, "null"), missing)).as_py():
         return _parsed(name, texts)
     cut = pc.split_pattern(_sliced(texts, 2), between)
     empty = np.asarray(pc.or_(missing, pc.equal(texts, pa.scalar("[]"))))
-    sizes = np.where(empty, 0, np.asarray(pc.list_value_length(cut)))
-    offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
-    kept: Column = pa.array(np.repeat(~empty, np.asarray(pc.list_value_length(cut))))
+    sizes = lengths(cut)
+    offsets = np.concatenate(([0], np.cumsum(np.where(empty, 0, sizes)))).astype(np.int32)
+    kept: Cells = pa.array(np.repeat(~empty, sizes))
     items = cut.flatten().filter(kept)
-    nothing: Column = None if name in _NEVER_NULL else missing
-    starts: Column = pa.array(offsets)
+    nothing: Cells = None if name in _NEVER_NULL else missing
+    starts: Cells = pa.array(offsets)
     return pa.ListArray.from_arrays(starts, items, mask=nothing)
 
 
-def constant(name: str, record: EvalRecord, n: int) -> Column:
+def constant(name: str, record: EvalRecord, n: int) -> Cells:
     """The column of `n` records that all hold what this one does."""
     value, kind = value_of(record, name), cast("Any", COLUMNS[name])
     if value is None:
         return pa.nulls(n, kind)
     if value == ():  # as always where nothing is said, and quicker
-        starts: Column = pa.array(np.zeros(n + 1, dtype=np.int32))
+        starts: Cells = pa.array(np.zeros(n + 1, dtype=np.int32))
         return pa.ListArray.from_arrays(starts, pa.array([], _TEXT))
     return pa.array([value], kind).take(np.zeros(n, dtype=np.int64))

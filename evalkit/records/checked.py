@@ -19,11 +19,9 @@ from pydantic import BaseModel
 
 from evalkit.contracts.values import Digits
 from evalkit.records.annotations import ANY, bare, bounds, branches, fields_by_key, is_any, is_nullable
+from evalkit.records.arrow import Cells, lengths, there
 
-__all__ = ["Cells", "Marks", "filling", "lengths", "there"]
-
-Cells: TypeAlias = Any
-"""An Arrow array: the stubs tell too little of what Arrow's functions give."""
+__all__ = ["Marks", "filling"]
 
 Marks: TypeAlias = NDArray[np.bool_]
 
@@ -68,17 +66,6 @@ def filling(
     return {field: cells for field, cells in zip(fields, found, strict=True) if cells is not None}, taken
 
 
-def there(cells: Cells) -> Marks:
-    """Where a cell is not null."""
-    return np.asarray(pc.is_valid(cells))
-
-
-def lengths(lists: Cells) -> NDArray[np.int64]:
-    """The number of items of each cell, null as 0."""
-    sizes: Cells = pc.list_value_length(lists)
-    return np.asarray(sizes.fill_null(0)).astype(np.int64)
-
-
 def _members(kinds: Iterable[Any], columns: Iterable[Cells], n: int) -> tuple[list[Cells | None], Marks]:
     """The cells of each column, None where nothing can be said of them, and the rows in which all are taken."""
     found, taken = list[Cells | None](), np.ones(n, dtype=np.bool_)
@@ -98,51 +85,51 @@ def _checked(kind: Any, cells: Cells) -> _Checked | None:
         return None
     if is_any(branch):
         return _anything(cells)
-    plain, asks = bare(branch)
+    plain, constraints = bare(branch)
     try:
-        return _plain(plain, cells, [*bare(kind)[1], *asks])
+        return _plain(plain, cells, [*bare(kind)[1], *constraints])
     except pa.ArrowInvalid:  # larger than what a column holds
         return None
 
 
-def _plain(kind: Any, cells: Cells, asks: Sequence[Any]) -> _Checked | None:
+def _plain(kind: Any, cells: Cells, constraints: Sequence[Any]) -> _Checked | None:
     composed = _COMPOSED.get(typing.get_origin(kind))
     if composed is not None:
-        return None if bounds(asks) else composed(typing.get_args(kind), cells)
+        return None if bounds(constraints) else composed(typing.get_args(kind), cells)
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return _models(kind, cells)
     scalar = _SCALARS.get(kind)
-    return None if scalar is None else scalar(cells, asks)
+    return None if scalar is None else scalar(cells, constraints)
 
 
-def _texts(cells: Cells, asks: Sequence[Any]) -> _Checked | None:
-    if not (_is_text(cells) or (Digits in asks and _types.is_integer(cells.type))):
+def _texts(cells: Cells, constraints: Sequence[Any]) -> _Checked | None:
+    if not (_is_text(cells) or (Digits in constraints and _types.is_integer(cells.type))):
         return None
-    texts, limits = cells.cast(pa.string()), bounds(asks)
-    sizes = pc.binary_length(texts)  # as many as characters, where there are fewer than two
+    texts, limits = cells.cast(pa.string()), bounds(constraints)
+    sizes = pc.binary_length(texts)  # there is a byte where there is a character; several are no harm
     if set(limits.values()) - {0, 1}:
         sizes = pc.utf8_length(texts)
     return _Checked(texts, _within(sizes, limits))
 
 
-def _flags(cells: Cells, asks: Sequence[Any]) -> _Checked | None:  # noqa: ARG001 - one shape for all
+def _flags(cells: Cells, constraints: Sequence[Any]) -> _Checked | None:  # noqa: ARG001 - one shape for all
     return _Checked(cells, np.ones(len(cells), dtype=np.bool_)) if _types.is_boolean(cells.type) else None
 
 
-def _whole(cells: Cells, asks: Sequence[Any]) -> _Checked | None:
+def _whole(cells: Cells, constraints: Sequence[Any]) -> _Checked | None:
     if not _types.is_integer(cells.type):
         return None
-    return _Checked(cells.cast(pa.int64()), _within(cells, bounds(asks)))
+    return _Checked(cells.cast(pa.int64()), _within(cells, bounds(constraints)))
 
 
-def _numbers(cells: Cells, asks: Sequence[Any]) -> _Checked | None:
+def _numbers(cells: Cells, constraints: Sequence[Any]) -> _Checked | None:
     if not (_is_float(cells) or _types.is_integer(cells.type)):
         return None
     numbers = cells.cast(pa.float64())
-    return _Checked(numbers, _finite(numbers) & _within(numbers, bounds(asks)))
+    return _Checked(numbers, _finite(numbers) & _within(numbers, bounds(constraints)))
 
 
-def _moments(cells: Cells, asks: Sequence[Any]) -> _Checked | None:  # noqa: ARG001 - one shape for all
+def _moments(cells: Cells, constraints: Sequence[Any]) -> _Checked | None:  # noqa: ARG001 - one shape for all
     """Moments that Python's clock has, in UTC or without a zone."""
     if not _types.is_timestamp(cells.type) or cells.type.tz not in (None, "UTC"):
         return None

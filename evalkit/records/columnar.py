@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evalkit.contracts import EvalRecord
+from evalkit.records.arrow import lengths, there
 from evalkit.records.columns import Codes, Lists, ToolCalls
 from evalkit.records.fields import SIZED, call_column, of_rows, size_column
 
@@ -77,7 +78,7 @@ class Columns:
         """Where the field is not null."""
         if size_column(name) in self:
             return self.numbers(size_column(name)) >= 0
-        return np.asarray(pc.is_valid(self._cells(name)))
+        return there(self._cells(name))
 
     def given(self, name: str) -> NDArray[np.bool_]:
         """Where the field is neither null nor empty."""
@@ -85,14 +86,14 @@ class Columns:
             return self.numbers(size_column(name)) > 0
         column = self._cells(name)
         if pa.types.is_list(column.type) or pa.types.is_string(column.type):
-            return _lengths(column) > 0
+            return lengths(column) > 0
         return self.told(name)
 
     def sizes(self, name: str) -> NDArray[np.int64]:
         """How many items the field has in each record, null none."""
         if name in SIZED:
             return np.maximum(self.numbers(size_column(name)), 0).astype(np.int64)
-        return _lengths(self.table[name])
+        return lengths(self.table[name])
 
     def contains(self, name: str, texts: Sequence[str]) -> NDArray[np.bool_]:
         """Where a column of texts holds any of `texts`."""
@@ -114,15 +115,9 @@ class Columns:
         return Columns(both.take(order))
 
 
-def _lengths(column: Any) -> NDArray[np.int64]:
-    """The number of items, or of bytes, of each cell, null as 0."""
-    length: Any = pc.list_value_length if pa.types.is_list(column.type) else pc.binary_length
-    return np.asarray(pc.fill_null(length(column), pa.scalar(0, pa.int32()))).astype(np.int64)
-
-
 def _lists(chunks: Sequence[Any], codes: Codes) -> Lists:
     """Chunks of lists, and the codes of all their items."""
-    sizes = _joined((_lengths(part) for part in chunks), np.int64)
+    sizes = _joined((lengths(part) for part in chunks), np.int64)
     offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     missing = _joined((np.asarray(part.is_null()) for part in chunks), np.bool_)
     return Lists(offsets, codes, missing)

@@ -1,7 +1,7 @@
 """Which fields of a record are kept as columns, and of what type: all that metrics and slices ask for.
 
 Texts and lists are columns as they are, calls as texts; of what has parts of its own only some parts are, and
-whether it is there at all. Everything else of a record is read from its line when somebody asks.
+whether it is there at all. Everything else of a record is read from its line or row when somebody asks.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from evalkit.records.annotations import ANY, branches, fields_by_key
 from evalkit.records.fields import CALLS, COLUMNS, GIVEN, PARTS, SIZED, call_column, size_column
 from evalkit.records.patterns import NULL, Times, key_pattern, pattern
 
-__all__ = ["Form", "Forms", "Known"]
+__all__ = ["Forms", "Known"]
 
 _STYLES = ((", ", ": "), (",", ":"))
 _MOST_FORMS = 16
@@ -150,15 +150,11 @@ class _Slot:
         full = [shape.source for shape in self._shapes if shape.source not in _NOTHING]
         columns = tuple(column for shape in self._shapes for column in shape.columns)
         if self.name in GIVEN and empty and len(self._shapes) > 1:
-            known = "|".join([f"({_either(empty)})", *full])
+            known = "|".join([f"({'|'.join(empty)})", *full])
             return _Expression(f"(?:{known})", (size_column(self.name),))
         if self._column in COLUMNS and (full or len(empty) > 1):
-            return _Expression(f"({_either([*empty, *full])})", (self._column,))
-        return _Expression(f"(?:{_either([*empty, *full])})", columns)
-
-
-def _either(sources: Sequence[str]) -> str:
-    return "|".join(sources)
+            return _Expression(f"({'|'.join([*empty, *full])})", (self._column,))
+        return _Expression(f"(?:{'|'.join([*empty, *full])})", columns)
 
 
 def _parted(field: str, kind: Any, value: Mapping[str, Any], style: tuple[str, str]) -> _Expression | None:
@@ -181,7 +177,7 @@ def _parted(field: str, kind: Any, value: Mapping[str, Any], style: tuple[str, s
     return _Expression(r"\{" + comma.join(members) + r"\}", tuple(columns))
 
 
-class Form:
+class _Form:
     """One way to write a record: its keys in order, and every kind of value that each was seen with."""
 
     def __init__(self, keys: Iterable[str], style: tuple[str, str]) -> None:
@@ -214,7 +210,7 @@ class Forms:
 
     def __init__(self) -> None:
         """No form is known yet."""
-        self._forms: dict[tuple[Any, ...], Form] = {}
+        self._forms: dict[tuple[Any, ...], _Form] = {}
         self.known: list[Known] = []
 
     def learn(self, lines: Iterable[tuple[bytes, EvalRecord]]) -> None:
@@ -226,7 +222,7 @@ class Forms:
             if style is None or not _is_plain(value):
                 continue
             if key not in self._forms and len(self._forms) < _MOST_FORMS:
-                self._forms[key] = Form(value, style)
+                self._forms[key] = _Form(value, style)
             if key in self._forms:
                 self._forms[key].teach(value, record)
         compiled = [form.compiled() for form in self._forms.values()]

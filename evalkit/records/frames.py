@@ -19,7 +19,7 @@ from evalkit.records.tables import vouched
 __all__ = ["from_frame"]
 
 _NAME = "data frame"
-_LISTS: set[type] = {list, tuple, np.ndarray}
+_LISTS = (list, tuple, np.ndarray)
 
 
 def from_frame(frame: Any) -> Loaded:
@@ -62,7 +62,16 @@ def _column(cells: Any) -> Any:
         return pa.array(cells.copy(), from_pandas=True)  # numbers would stay those of the frame
     given = [None if _is_nothing(cell) else cell for cell in cells]
     kinds = {type(cell) for cell in given} - {type(None)}
-    return pa.array(given) if kinds <= {str} or kinds <= {bool} or kinds <= _LISTS else None
+    if kinds <= {str} or kinds <= {bool}:
+        return pa.array(given)
+    return pa.array(given) if kinds <= {*_LISTS} and not any(map(_says_null, given)) else None
+
+
+def _says_null(cell: object) -> bool:
+    """Whether an object in the cell has a key with null, which in Arrow would be a key that is not there."""
+    if isinstance(cell, dict):
+        return any(value is None or _says_null(value) for value in cell.values())
+    return isinstance(cell, _LISTS) and any(map(_says_null, cell))
 
 
 def _is_nothing(cell: object) -> bool:

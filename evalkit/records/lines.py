@@ -17,7 +17,7 @@ import pyarrow as pa
 from evalkit.contracts import EvalRecord, asked
 from evalkit.reading import Block, Line, Reading, blocks
 from evalkit.reading.files import take_line
-from evalkit.records.batch import Batch, Places, gathered, taken
+from evalkit.records.batch import Batch, Places, drained, gathered
 from evalkit.records.block_lines import BlockLines, Whole
 from evalkit.records.cells import column_of, constant
 from evalkit.records.fields import COLUMNS, of_rows
@@ -103,7 +103,7 @@ class _Reader:
     def _parsed(self, line: Line) -> list[EvalRecord]:
         """The record of the line, if it is one."""
         take_line(self._reading, self._path, line, EvalRecord, torn_tail=True, rejecting=self._rejecting)
-        records = [asked(item, item.model_fields_set) for item in taken(self._reading)]
+        records = [asked(item, item.model_fields_set) for item in drained(self._reading)]
         for record in records:
             self._lesson.append((line.raw, record))
             self._read += len(line.raw)

@@ -1,4 +1,4 @@
-"""Where records come from: files of lines and tables, and tables in memory."""
+"""Where records come from: files of lines and of tables, and tables in memory."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class OnFile:
         return self._records(self.columns.taken(rows))
 
     def where(self, start: int, stop: int) -> str:
-        """The file, and between which of its lines some records stand: `run.jsonl, lines 1 to 4096`."""
+        """The file, and between which of its lines or rows some records stand: `run.jsonl, lines 1 to 4096`."""
         numbers = self.columns.rows(start, stop, ["@numbers"])["@numbers"].to_numpy()
         return f"{self.path}, {self._source.holds} {numbers.min()} to {numbers.max()}"
 

@@ -134,17 +134,17 @@ _scalars: dict[int, tuple[Any, str | None]] = {}
 def _values(kind: Any, *, or_null: bool = True) -> str | None:
     if is_any(kind) or is_any(bare(kind)[0]):
         return None
-    asks = bare(kind)[1]
-    found = [_plain(branch, asks) for branch in branches(kind)]
+    constraints = bare(kind)[1]
+    found = [_plain(branch, constraints) for branch in branches(kind)]
     if None in found:
         return None
     choices = ([NULL] if or_null and is_nullable(kind) else []) + [str(one) for one in found]
     return choices[0] if len(choices) == 1 else "(?:" + "|".join(choices) + ")"
 
 
-def _plain(kind: Any, asks: Sequence[Any]) -> str | None:
+def _plain(kind: Any, constraints: Sequence[Any]) -> str | None:
     plain, more = bare(kind)
-    limits = bounds([*asks, *more])
+    limits = bounds([*constraints, *more])
     if typing.get_origin(plain) is Literal:
         return "(?:" + "|".join(re.escape(json.dumps(one)) for one in typing.get_args(plain)) + ")"
     if plain is str:

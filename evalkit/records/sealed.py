@@ -38,7 +38,7 @@ BATCH = 8_192
 SCHEMA = pa.schema([*COLUMNS.items(), *((f"@{name}", pa.int64()) for name in Places._fields)])
 """The columns of a record, and where it stands in its file."""
 
-LAYOUT = [5, evalkit.__version__, [f"{name} {kind}" for name, kind in COLUMNS.items()]]
+LAYOUT = [6, evalkit.__version__, [f"{name} {kind}" for name, kind in COLUMNS.items()]]
 """What another version of this package would read or write differently."""
 
 _ENDING = struct.Struct("<II")

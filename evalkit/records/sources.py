@@ -59,8 +59,8 @@ class Source(ABC):
     def _read(self, reading: Reading[EvalRecord], *, rejecting: bool) -> Iterator[Batch]:
         """As `batches`, raising BadData where it cannot go on."""
 
-    def _same(self, item: EvalRecord | list[Fault]) -> EvalRecord:
-        """What was a record when it was read first."""
+    def _unchanged(self, item: EvalRecord | list[Fault]) -> EvalRecord:
+        """The record; StorageError where what was one when it was read first is none any more."""
         if isinstance(item, list):
             raise StorageError(f"{self.name}: changed while it was read ({item[0]}); try again.")
         return item
@@ -89,7 +89,7 @@ class Lines(FileSource):
     def record(self, number: int, offset: int, size: int) -> EvalRecord:
         """The record of that line; out of compressed data, the text is put aside when the first is asked for."""
         raw = os.pread(self._text, size, offset)
-        item = self._same(parse(self.file.path, Line(number, offset, raw, ended=True), EvalRecord))
+        item = self._unchanged(parse(self.file.path, Line(number, offset, raw, ended=True), EvalRecord))
         return asked(item, item.model_fields_set)
 
     @cached_property
@@ -119,7 +119,7 @@ class Table(Source):
         block, place = divmod(number - 1, _AT_ONCE)
         if self._out[0] != block:
             self._out = block, cells(self._table.slice(block * _AT_ONCE, _AT_ONCE))
-        item = self._same(fit(self._out[1][place], EvalRecord, path=str(self.name), line=number))
+        item = self._unchanged(fit(self._out[1][place], EvalRecord, path=str(self.name), line=number))
         return asked(item, item.model_fields_set | set(self._table.schema.names))
 
     def _read(self, reading: Reading[EvalRecord], *, rejecting: bool) -> Iterator[Batch]:

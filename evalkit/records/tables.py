@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,23 @@ import pyarrow.compute as pc
 from evalkit.contracts import EvalRecord, asked
 from evalkit.reading import Reading
 from evalkit.reading.columnar import Part, rows_of
+from evalkit.reading.columnar import cells as cells_of
 from evalkit.reading.files import take_row
-from evalkit.records.batch import Batch, Places, gathered, taken
+from evalkit.records.arrow import Cells, lengths, there
+from evalkit.records.batch import Batch, Places, drained, gathered
+from evalkit.records.calls import Call, arguments
 from evalkit.records.cells import constant
-from evalkit.records.checked import Cells, Marks, filling, lengths, there
-from evalkit.records.fields import COLUMNS, PARTS, SIZED, of_rows, size_column, value_of
+from evalkit.records.checked import Marks, filling
+from evalkit.records.fields import (
+    CALLS,
+    COLUMNS,
+    PARTS,
+    SIZED,
+    call_column,
+    of_rows,
+    size_column,
+    value_of,
+)
 
 __all__ = ["table_batches", "vouched"]
 
@@ -51,7 +64,7 @@ def _by_row(
         found: dict[int, EvalRecord] = {}
         for row in rows_of(name, piece, None if marks.all() else np.flatnonzero(marks).tolist()):
             take_row(reading, name, row, EvalRecord, rejecting=rejecting)
-            for item in taken(reading):
+            for item in drained(reading):
                 found[row.number] = asked(item, item.model_fields_set | mentioned)
         yield Batch(of_rows([*found.values()]), Places.of(np.array([*found], dtype=np.int64)))
 
@@ -60,10 +73,12 @@ def vouched(batch: pa.RecordBatch) -> tuple[pa.Table, Marks]:
     """All columns of the rows, and in which rows, (n,), they are what the models make of them; elsewhere they are not."""
     n, names = batch.num_rows, batch.schema.names
     found, sure = filling(EvalRecord, names, batch.columns, n)
+    sure &= ~_calls_in_turns(found, n)
     if "intent_pred_all" in found:
         found["intent_pred"] = _first_predictions(found.get("intent_pred"), found["intent_pred_all"])
     empty = asked(EvalRecord(sample_id="-"), set(names))
     told = dict(_columns(found, empty))
+    told |= {call_column(name): _calls(found[field], sure) for field, name in CALLS.items() if field in found}
     columns = [told[name] if name in told else constant(name, empty, n) for name in COLUMNS]
     return pa.table(columns, names=[*COLUMNS]), sure
 
@@ -97,22 +112,52 @@ def _sizes(cells: Cells, field: str, empty: EvalRecord) -> Cells:
     return pa.array(sizes if field in SIZED else np.minimum(sizes, 1), mask=~there(cells))
 
 
+def _calls_in_turns(found: Mapping[str, Cells], n: int) -> Marks:
+    """In which of the `n` rows turns hold calls and the record none of its own, so that theirs are those it made."""
+    marks = np.zeros(n, dtype=np.bool_)
+    dialogs, own = found.get("dialog"), found.get("tool_calls")
+    if dialogs is None or not pa.types.is_struct(dialogs.type.value_type):
+        return marks
+    place = dialogs.type.value_type.get_field_index("tool_calls")
+    if place < 0:
+        return marks
+    told = there(pc.struct_field(dialogs.flatten(), place))
+    marks[np.asarray(pc.list_parent_indices(dialogs))[told]] = True
+    return marks if own is None else marks & ~there(own)
+
+
+def _calls(lists: Cells, sure: Marks) -> Cells:
+    """The calls of the rows that are `sure`, as `calls.in_texts`; null in the others, which may hold anything."""
+    found: list[list[Call] | None] = [None] * len(lists)
+    rows = np.flatnonzero(sure & there(lists))
+    for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else ():
+        part = lists.slice(run[0], len(run))
+        texts = iter(_texts(part.flatten()))
+        for row, size in zip(run.tolist(), lengths(part).tolist(), strict=True):
+            found[row] = list(islice(texts, size))
+    return pa.array(found, COLUMNS[call_column("calls_made")])
+
+
+def _texts(calls: Cells) -> Iterable[Call]:
+    """Each of the calls as its name and its arguments."""
+    if not len(calls):
+        return ()
+    given: list[dict[str, Any]] = [{}] * len(calls)
+    place = calls.type.get_field_index("arguments")
+    if place >= 0 and calls.type[place].type.num_fields:
+        columns = pc.struct_field(calls, place)
+        given = cells_of(pa.table(columns.flatten(), names=[field.name for field in columns.type]))
+    return zip(pc.struct_field(calls, "name").to_pylist(), map(arguments, given), strict=True)
+
+
 def _first_predictions(first: Cells | None, several: Cells) -> Cells:
     """As the model fills it in: the first of several that is not empty, where `first` is."""
     texts = several.flatten().cast(pa.string())
-    places = np.flatnonzero(_sizes_of(texts))
+    places = np.flatnonzero(lengths(texts))
     rows, firsts = np.unique(np.asarray(pc.list_parent_indices(several))[places], return_index=True)
     which = np.full(len(several), -1)
     which[rows] = places[firsts]
     found = texts.take(pa.array(which, mask=which < 0))
     return (
-        found
-        if first is None
-        else pc.if_else(pa.array(_sizes_of(first) > 0), first, pc.coalesce(found, first))
+        found if first is None else pc.if_else(pa.array(lengths(first) > 0), first, pc.coalesce(found, first))
     )
-
-
-def _sizes_of(texts: Cells) -> Any:
-    """The bytes of each text, null as 0."""
-    sizes: Cells = pc.binary_length(texts)
-    return np.asarray(sizes.fill_null(0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from typing import NamedTuple
 
 from evalkit.net.exchange import Exchange, stream
@@ -11,7 +12,7 @@ from evalkit.net.timed import timed
 from evalkit.net.transport import client
 from evalkit.runner.selfcheck import SelfCheck, limit_ms, saturated, self_checked
 
-__all__ = ["Calibration", "calibrate", "judged"]
+__all__ = ["Calibration", "calibrate", "calibration"]
 
 _FIRST_MS, _GAP_MS, _EVENTS = 200, 50, 30
 _STREAM_S = (_FIRST_MS + _GAP_MS * (_EVENTS - 1)) / 1000
@@ -22,7 +23,8 @@ class Calibration(NamedTuple):
     """What so many streams at once in one process came to; times in milliseconds.
 
     `error_*` is how far the client's time to first text was from the server's, over `n` answers, `failed` others
-    left out. `client_saturated`: such times are not to be trusted; null where it could not be said.
+    left out. `client_saturated`: such times are not to be trusted, and none are where nothing was answered; null where
+    it could not be said.
     """
 
     streams: int
@@ -57,20 +59,20 @@ async def calibrate(streams: int, *, seconds: float) -> Calibration:
                 return seen
 
             told = await asyncio.gather(*map(one, range(streams)))
-            return judged(streams, [each for line in told for each in line], check)
+            return calibration(streams, [each for line in told for each in line], check)
 
 
-def judged(streams: int, seen: list[Exchange], check: SelfCheck) -> Calibration:
+def calibration(streams: int, seen: list[Exchange], check: SelfCheck) -> Calibration:
     """What these answers of so many streams at once came to, and the check that watched meanwhile."""
     whole = [each for each in seen if each.error is None and each.events]
     errors = sorted(map(_error_ms, whole))
-    p99 = _rank(errors, 0.99)
+    p99 = _quantile(errors, 0.99)
     flagged, delays = saturated(check, [_FIRST_MS])
     return Calibration(
         streams=streams,
         n=len(whole),
         failed=len(seen) - len(whole),
-        error_p50_ms=_rank(errors, 0.5),
+        error_p50_ms=_quantile(errors, 0.5),
         error_p99_ms=p99,
         delay_p99_ms=delays.p99_ms if delays else None,
         client_saturated=True if p99 is None or p99 > limit_ms(_FIRST_MS) else flagged,
@@ -85,6 +87,6 @@ def _error_ms(seen: Exchange) -> float:
     return abs(arrived_at - seen.began_at - server_s) * 1000
 
 
-def _rank(ordered: list[float], share: float) -> float | None:
-    """The nearest rank; null of nothing."""
-    return round(ordered[max(0, -int(-share * len(ordered) // 1) - 1)], 3) if ordered else None
+def _quantile(ordered: list[float], share: float) -> float | None:
+    """The value at the nearest rank; null of nothing."""
+    return round(ordered[math.ceil(share * len(ordered)) - 1], 3) if ordered else None

@@ -28,6 +28,12 @@ def lists(items: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.lists(items, max_size=3)
 
 
+CALLS = st.fixed_dictionaries(
+    {"name": st.just("x")},
+    optional={
+        "arguments": st.dictionaries(st.sampled_from("ab"), st.none() | TEXTS | st.lists(st.none() | TEXTS))
+    },
+)
 FRAMES = st.fixed_dictionaries(
     {"sample_id": cells(st.sampled_from(["a", "b", 7]))},
     optional={
@@ -43,7 +49,7 @@ FRAMES = st.fixed_dictionaries(
         "asked_at": cells(st.none() | st.datetimes()),
         "own": cells(st.none() | TEXTS | NUMBERS | st.booleans() | lists(NUMBERS)),
         "flags": st.just([["a"], ["b"], ["c"]]),
-        "tool_calls": st.just([None, [{"name": "x"}], []]),
+        "tool_calls": cells(st.none() | lists(CALLS)),
     },
 )
 
@@ -64,6 +70,9 @@ def test_a_frame_by_columns_is_the_frame_by_row(columns: dict[str, list[Any]]) -
     for name in ("query", "tags", "retrieved_doc_ids", "reference_doc_ids", "asked_at", "tool_calls", "own"):
         assert found.given(name).tolist() == rows.given(name).tolist()
         assert found.told(name).tolist() == rows.told(name).tolist()
+    assert [part.tolist() for lists in found.calls("calls_made")[0] for part in lists] == [
+        part.tolist() for lists in rows.calls("calls_made")[0] for part in lists
+    ]
     for name in ("query", "tags", "requires_rag"):
         assert found.groups(name).labels == rows.groups(name).labels
 
@@ -78,6 +87,10 @@ def test_a_frame_by_columns_is_the_frame_by_row(columns: dict[str, list[Any]]) -
         ("ttft_ms", [1.5, float("nan"), 2]),
         ("asked_at", pd.to_datetime(["2026-01-02", None, "2026-01-03"], utc=True)),
         ("tags", [["x"], np.array(["y"], dtype=object), None]),
+        (
+            "tool_calls",
+            [[{"name": "x", "arguments": {"a": 1}}, {"name": "y", "arguments": {"b": "z"}}], [], None],
+        ),
         ("usage.x", [1, 2, 3]),
     ],
     ids=str,
@@ -94,6 +107,8 @@ def test_plain_frames_are_read_by_columns(name: str, column: Any) -> None:
         ("own", [{"a": 1}, {"b": 2}, None]),
         ("own", [b"x", "y", None]),
         ("own", [["x"], [b"y"], None]),
+        ("own", [[{"a": [{"b": None}]}], [], None]),
+        ("tool_calls", [[{"name": "x", "arguments": {"a": None}}], [], None]),
         ("own", [float("inf"), 1.0, 2.0]),
         ("tags", [{"x"}, ["y"], None]),
         ("repeat", [1.0, 2.0, None]),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, get_args
 
 import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from evalkit.contracts import EvalRecord, asked
 from evalkit.errors import BadData, Fault
@@ -17,7 +18,8 @@ from evalkit.reading import Reading
 from evalkit.reading.columnar import parts_of
 from evalkit.reading.files import take_rows
 from evalkit.records import Records
-from evalkit.records.fields import COLUMNS, GIVEN, SIZED, of_rows
+from evalkit.records.annotations import bare, bounds, fields_by_key, is_any
+from evalkit.records.fields import CALLS, COLUMNS, GIVEN, SIZED, of_rows
 from evalkit.records.sources import Table
 from evalkit.records.tables import vouched
 
@@ -174,6 +176,9 @@ def faults_of(table: pa.Table) -> list[Fault]:
     return []
 
 
+CALLED = {"name": "f", "arguments": {"x": 1, "y": None, "z": [{"b": "退货", "a": True}]}}
+
+
 def examples(function: Any) -> Any:
     """The same test over tables that chance seldom finds."""
     late = pa.array([2**50, None, 0], pa.timestamp("s"))
@@ -196,6 +201,11 @@ def examples(function: Any) -> Any:
         {"tags": [[1], [], None], "retrieved_doc_ids": [[1], [], [2, 3]]},
         {"ttft_ms": pa.array([2**53 + 1, 1, 0])},
         {"usage": [{"prompt_tokens": 1}, {"prompt_tokens": -1}, {"prompt_tokens": None}]},
+        {"tool_calls": [[CALLED], [], None], "expected_tools": [None, [CALLED, CALLED], []]},
+        {"tool_calls": [[{"tool": "f", "args": {"x": 1.0}}], [{"tool": ""}], [{"tool": "f", "args": None}]]},
+        {"tool_calls": [None, [], [CALLED]], "dialog": [[{"tool_calls": [CALLED]}, {"tool_calls": []}]] * 3},
+        {"dialog": [[{"reply": "a", "tool_calls": [CALLED]}], [{"reply": "b", "tool_calls": None}], []]},
+        {"dialog": [[{"reply": "a", "tool_calls": []}], None, []]},
     ):
         function = example(pa.table({"sample_id": ["a", "b", "c"], **columns_}))(function)
     return example(pa.table({"tags": [["a"]]}))(example(pa.table({}))(function))
@@ -218,6 +228,10 @@ def test_the_columns_of_a_table_are_those_of_its_rows(table: pa.Table) -> None:
             assert found[name].to_pylist() == expected[name].to_pylist(), name
 
 
+PLAIN = [name for name in COLUMNS if not name.endswith(("#", "()"))]
+"""The columns that are called as a field."""
+
+
 @examples
 @given(tables())
 def test_records_of_a_table_are_those_of_its_rows(table: pa.Table) -> None:
@@ -229,7 +243,7 @@ def test_records_of_a_table_are_those_of_its_rows(table: pa.Table) -> None:
     assert list(found) == rows
     assert [row.model_dump() for row in found] == [row.model_dump() for row in rows]
     assert found.keys == wanted.keys
-    for name in [*(name for name in COLUMNS if not name.endswith("#")), *GIVEN, *table.column_names]:
+    for name in [*PLAIN, *GIVEN, *CALLS.values(), *table.column_names]:
         assert found.told(name).tolist() == wanted.told(name).tolist(), name
         assert found.given(name).tolist() == wanted.given(name).tolist(), name
         assert [value or None for value in map(plain, found.column(name))] == [
@@ -238,8 +252,15 @@ def test_records_of_a_table_are_those_of_its_rows(table: pa.Table) -> None:
     for name, kind in COLUMNS.items():
         if kind in (pa.string(), pa.bool_(), pa.list_(pa.string())):
             assert same_groups(found, wanted, name), name
-    for name in [*SIZED, *(name for name, kind in COLUMNS.items() if pa.types.is_list(kind))]:
+    for name in [*SIZED, *(name for name in PLAIN if pa.types.is_list(COLUMNS[name]))]:
         assert found.sizes(name).tolist() == wanted.sizes(name).tolist(), name
+    assert calls_of(found) == calls_of(wanted)
+
+
+def calls_of(records: Records) -> list[list[Any]]:
+    """All numbers that the columns of calls are made of."""
+    columns = records.calls(*CALLS.values())
+    return [part.tolist() for column in columns for lists in column for part in lists]
 
 
 def plain(value: Any) -> Any:
@@ -324,3 +345,22 @@ def test_many_rows_that_need_it_stand_where_they_stood() -> None:
     assert found.given("expectation").tolist() == [text is not None for text in said]
     bad = table.append_column("repeat", pa.array([-(number % 7_000 == 0) for number in range(20_000)]))
     assert [fault.line for fault in faults_of(bad)] == [1, 7_001, 14_001]
+
+
+def constraints(kind: Any, seen: set[Any]) -> Iterator[Any]:
+    """All that is asked beside its type of a value, of its items and of its fields, but for limits."""
+    plain, beside = bare(kind)
+    yield from (one for one in beside if not bounds([one]))
+    inner = [] if is_any(kind) else [part for part in get_args(plain) if part is not ...]
+    if isinstance(plain, type) and issubclass(plain, BaseModel) and plain not in seen:
+        seen.add(plain)
+        inner = [part.kind for part in fields_by_key(plain).values()]
+    for part in inner:
+        yield from constraints(part, seen)
+
+
+def test_the_models_ask_nothing_that_whole_columns_are_not_held_against() -> None:
+    """A pattern, or a validator that refuses, would need a check of its own: all cells would be taken without one."""
+    found = {getattr(one, "func", type(one)).__name__ for one in constraints(EvalRecord, set())}
+    lifts = {"_digits", "_empty_if_null", "_no_keys_if_null", "_user_text", "_expectation"}
+    assert found == {*lifts, "AllowInfNan"}

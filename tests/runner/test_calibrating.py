@@ -13,7 +13,7 @@ from evalkit.cli import commands
 from evalkit.net.exchange import Arrival, Exchange
 from evalkit.net.sse import Event
 from evalkit.net.stamps import Stamps
-from evalkit.runner.calibrating import Calibration, calibrate, judged
+from evalkit.runner.calibrating import Calibration, calibrate, calibration
 from evalkit.runner.selfcheck import SelfCheck
 
 
@@ -28,7 +28,7 @@ def seen(*, client_s: float, server_s: float) -> Exchange:
 def test_an_error_is_the_clients_time_minus_the_servers_and_quantiles_are_nearest_ranks() -> None:
     """Golden values by hand: errors of 1 … 100 ms; the 50th and the 99th of them."""
     exchanges = [seen(client_s=0.2 + n / 1000, server_s=0.2) for n in range(1, 101)]
-    found = judged(100, [*exchanges, Exchange()], SelfCheck())
+    found = calibration(100, [*exchanges, Exchange()], SelfCheck())
     assert (found.streams, found.n, found.failed) == (100, 100, 1)
     assert (found.error_p50_ms, found.error_p99_ms) == (50.0, 99.0)
     assert (found.delay_p99_ms, found.client_saturated) == (None, True)
@@ -40,17 +40,17 @@ def test_an_error_beyond_ten_ms_flags_whatever_the_check_has_seen(
     saturated: bool | None,  # noqa: FBT001
 ) -> None:
     """Limit: 10 ms, which is 5 % of 200 ms; without beats nothing more is said."""
-    found = judged(1, [seen(client_s=0.2 + late_ms / 1000, server_s=0.2)], SelfCheck())
+    found = calibration(1, [seen(client_s=0.2 + late_ms / 1000, server_s=0.2)], SelfCheck())
     assert found.client_saturated is saturated
 
 
 def test_nothing_answered_is_no_error_of_zero() -> None:
-    found = judged(3, [], SelfCheck())
+    found = calibration(3, [], SelfCheck())
     assert (found.n, found.error_p50_ms, found.error_p99_ms, found.client_saturated) == (0, None, None, True)
 
 
 def test_the_verdict_on_twenty_streams_follows_from_their_figures() -> None:
-    """On a quiet machine it is that they are stamped; what else the machine does may make it another."""
+    """On a quiet machine it is that they are stamped; what else the machine does may make it another, or none."""
     found = asyncio.run(calibrate(20, seconds=3))
     assert found.failed == 0
     assert found.n >= 20
@@ -58,7 +58,7 @@ def test_the_verdict_on_twenty_streams_follows_from_their_figures() -> None:
     assert found.error_p99_ms is not None
     assert found.delay_p99_ms is not None
     assert 0 <= found.error_p50_ms <= found.error_p99_ms
-    assert found.client_saturated is (found.error_p99_ms > 10 or found.delay_p99_ms > 10)
+    assert found.client_saturated in (None, found.error_p99_ms > 10 or found.delay_p99_ms > 10)
 
 
 def test_a_busy_loop_is_flagged() -> None:

@@ -295,14 +295,16 @@ def test_the_pace_heeds_what_workers_met(place: Path, loopback: Any) -> None:
 
 def test_one_429_keeps_every_worker_out(place: Path, loopback: Any) -> None:
     """50 cases over two processes, 10 in flight; the tenth request is told to wait a second: none of either comes before."""
-    seen = list[float]()
+    seen, refused = list[float](), asyncio.Event()
     (place / "key").write_text("k", encoding="utf-8")
 
     async def answer(_request: Any, peer: Any) -> None:
         seen.append(time.monotonic())
         if len(seen) == 10:
             await peer.send(loopback.json({}, status=429, headers={"Retry-After": "1"}))
+            refused.set()
             return
+        await refused.wait()  # an answer before would let another case begin
         await asyncio.sleep(0.2)
         told = b'data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: [DONE]\n\n'
         await peer.send(loopback.STREAM, loopback.piece(told), loopback.END)

@@ -54,12 +54,15 @@ class _Groups(NamedTuple):
 def compared(expected: ToolCalls, made: ToolCalls, rows: _Marks) -> Compared:
     """The counts of the marked rows."""
     span = 1 + max(int(side.names.codes.max(initial=0)) for side in (expected, made))
-    (keys, wishes), (others, deeds) = (_by_name(side, rows, span) for side in (expected, made))
+    (keys, expected_calls), (others, made_calls) = (_by_name(side, rows, span) for side in (expected, made))
     both, first, second = np.intersect1d(keys, others, assume_unique=True, return_indices=True)
-    wishes, deeds = wishes.at(first), deeds.at(second)
+    expected_calls, made_calls = expected_calls.at(first), made_calls.at(second)
     pairs, wanted, equal = (
         np.bincount(both // span, weights=counts, minlength=len(rows)).astype(np.int64)
-        for counts in (np.minimum(wishes.sizes, deeds.sizes), *_paired(wishes, deeds))
+        for counts in (
+            np.minimum(expected_calls.sizes, made_calls.sizes),
+            *_paired(expected_calls, made_calls),
+        )
     )
     in_order = _in_order(expected.names, made.names, pairs)
     n_expected, n_made = (np.diff(side.names.offsets) * rows for side in (expected, made))
@@ -77,27 +80,27 @@ def _by_name(side: ToolCalls, rows: _Marks, span: int) -> tuple[Whole, _Groups]:
     return keys[order[starts]], _Groups(calls[order], starts, sizes, side.arguments)
 
 
-def _paired(wishes: _Groups, deeds: _Groups) -> tuple[Whole, Whole]:
+def _paired(expected: _Groups, made: _Groups) -> tuple[Whole, Whole]:
     """How many arguments are expected in the pairs of each group, and how many of them were given equal."""
-    wanted, equal = np.zeros((2, len(wishes.sizes)), dtype=np.int64)
-    single = np.minimum(wishes.sizes, deeds.sizes) == 1
-    wanted[single], equal[single] = _best(wishes.at(single), deeds.at(single))
+    wanted, equal = np.zeros((2, len(expected.sizes)), dtype=np.int64)
+    single = np.minimum(expected.sizes, made.sizes) == 1
+    wanted[single], equal[single] = _best(expected.at(single), made.at(single))
     for group in np.flatnonzero(~single).tolist():
-        mine, theirs = wishes.sets(group), deeds.sets(group)
+        mine, theirs = expected.sets(group), made.sets(group)
         pairs = matched(mine, theirs)
         wanted[group] = sum(len(mine[place]) for place, _ in pairs)
         equal[group] = sum(len(mine[place] & theirs[other]) for place, other in pairs)
     return wanted, equal
 
 
-def _best(wishes: _Groups, deeds: _Groups) -> tuple[Whole, Whole]:
+def _best(expected: _Groups, made: _Groups) -> tuple[Whole, Whole]:
     """The same of groups that have one pair: the one with most equal, then with fewest unequal arguments."""
-    sizes = wishes.sizes * deeds.sizes
+    sizes = expected.sizes * made.sizes
     group, step = _spread(sizes)
-    call = wishes.calls[wishes.starts[group] + step // deeds.sizes[group]]
-    other = deeds.calls[deeds.starts[group] + step % deeds.sizes[group]]
-    equal = _common((wishes.arguments, call), (deeds.arguments, other))
-    unequal = np.diff(wishes.arguments.offsets)[call] - equal
+    call = expected.calls[expected.starts[group] + step // made.sizes[group]]
+    other = made.calls[made.starts[group] + step % made.sizes[group]]
+    equal = _common((expected.arguments, call), (made.arguments, other))
+    unequal = np.diff(expected.arguments.offsets)[call] - equal
     most = int(unequal.max(initial=0))
     best = np.maximum.reduceat(equal * (most + 1) + most - unequal, np.cumsum(sizes) - sizes)
     equal, spared = np.divmod(best, most + 1)

@@ -68,23 +68,23 @@ def _assignment(costs: _Costs) -> list[tuple[int, int]]:
 
 
 class _Plan:
-    """An assignment in the making: the row that has each column, and what rows and columns are worth."""
+    """An assignment in the making: the row that has each column, and the potentials of rows and columns."""
 
     def __init__(self, costs: _Costs) -> None:
         self.costs = costs
         self.row_of: dict[int, int] = {}
-        self.row_worth = [0] * len(costs)
-        self.column_worth = [0] * len(costs[0]) if costs else []
+        self.row_potential = [0] * len(costs)
+        self.column_potential = [0] * len(costs[0]) if costs else []
 
     def place(self, row: int) -> None:
         """Give the row a column, moving others along the cheapest path to a free one."""
         settled, before, column = self._path(row)
         reach = settled[column]
-        self.row_worth[row] += reach
+        self.row_potential[row] += reach
         for passed, distance in settled.items():
-            self.column_worth[passed] -= reach - distance
+            self.column_potential[passed] -= reach - distance
             if passed in self.row_of:
-                self.row_worth[self.row_of[passed]] += reach - distance
+                self.row_potential[self.row_of[passed]] += reach - distance
         while (source := before[column]) is not None:
             self.row_of[column] = self.row_of[source]
             column = source
@@ -97,8 +97,8 @@ class _Plan:
         before: dict[int, int | None] = {}
         last, reach = None, 0
         while True:
-            for column, worth in enumerate(self.column_worth):
-                length = reach + self.costs[row][column] - self.row_worth[row] - worth
+            for column, potential in enumerate(self.column_potential):
+                length = reach + self.costs[row][column] - self.row_potential[row] - potential
                 if column not in settled and length < distance.get(column, length + 1):
                     distance[column], before[column] = length, last
             last = min(distance.keys() - settled, key=lambda column: (distance[column], column))

@@ -39,14 +39,14 @@ def _columns(table: Records) -> Iterator[tuple[str, Scores]]:
     kinds, first = Kinds.alike([told.astype(np.int64), *counts])
     n, told = Compared(*(count[first] for count in counts)), told[first]
     known = told & ((n.made > 0) | (n.expected == 0))
-    wishes, deeds = np.maximum(n.expected, 1), np.maximum(n.made, 1)
-    yield "tool_precision", Scores(_where_expected(n, n.pairs / deeds), known, kinds)
-    yield "tool_recall", Scores(_where_expected(n, n.pairs / wishes), told, kinds)
-    yield "tool_f1", Scores(_where_expected(n, 2 * n.pairs / (wishes + n.made)), told, kinds)
+    expected_or_one, made_or_one = np.maximum(n.expected, 1), np.maximum(n.made, 1)
+    yield "tool_precision", Scores(_where_expected(n, n.pairs / made_or_one), known, kinds)
+    yield "tool_recall", Scores(_where_expected(n, n.pairs / expected_or_one), told, kinds)
+    yield "tool_f1", Scores(_where_expected(n, 2 * n.pairs / (expected_or_one + n.made)), told, kinds)
     yield "argument_accuracy", Scores(n.equal / np.maximum(n.wanted, 1), n.wanted > 0, kinds)
-    yield "call_ratio", Scores(_where_expected(n, np.minimum(wishes, deeds) / deeds), known, kinds)
+    yield "call_ratio", Scores(_where_expected(n, np.minimum(expected_or_one / made_or_one, 1)), known, kinds)
     yield "step_ratio", _steps(table)
-    yield "partial_match", Scores(_where_expected(n, n.in_order / wishes), told, kinds)
+    yield "partial_match", Scores(_where_expected(n, n.in_order / expected_or_one), told, kinds)
 
 
 def _where_expected(n: Compared, scores: NDArray[np.float64]) -> NDArray[np.float64]:
