@@ -22,6 +22,7 @@ from evalkit.metrics.intent import (
     per_label,
     unknown_parents,
 )
+from evalkit.records import Records
 from evalkit.report.causes import Clues
 from evalkit.report.channels import Channel, channels
 from evalkit.report.charge_columns import clues
@@ -131,13 +132,7 @@ def partial(
     return Partial(
         len(records),
         {result.name: _without_scores(result) for result in results},
-        {
-            (name, dimension): tally(
-                records, column, by=None if dimension == OVERALL else dimension, squared=True
-            )
-            for name, column in columns.items()
-            for dimension in dimensions
-        },
+        _sums(records, columns, dimensions),
         frozenset(name for name, column in columns.items() if is_proper(column)),
         per_label(records),
         Counter(pair for _, pair in errors(records)),
@@ -152,6 +147,16 @@ def partial(
         clues(records, results, seen.failed),
         files={},
     )
+
+
+def _sums(records: Records, columns: Mapping[str, Scores], dimensions: Sequence[str]) -> Sums:
+    return {
+        (name, dimension): tally(
+            records, column, by=None if dimension == OVERALL else dimension, squared=True
+        )
+        for name, column in columns.items()
+        for dimension in dimensions
+    }
 
 
 def _without_scores(result: MetricResult) -> MetricResult:
