@@ -55,7 +55,7 @@ class Sealed:
     def __init__(self, path: Path) -> None:
         """Open the columns; one of _DAMAGE where they are no such file."""
         self.path = path
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe is no such file
         weakref.finalize(self, os.close, self._descriptor)
         size = os.fstat(self._descriptor).st_size
         length, crc = _ENDING.unpack(self._at(max(size - _ENDING.size, 0), _ENDING.size))

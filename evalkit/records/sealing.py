@@ -42,8 +42,16 @@ def columns_of(source: FileSource, intake: Intake) -> Sealed:
         return found
     if not intake.reject:
         with contextlib.suppress(StorageError):
-            return _made(columns_path(source.file.path), source, intake, steady=True)
+            return _made(_place(source.file.path), source, intake, steady=True)
     return _aside(source, intake)
+
+
+def _place(run: Path) -> Path:
+    """Where the columns of a run are put; StorageError where a link would have them replace another file."""
+    place = columns_path(run)
+    if place.is_symlink():
+        raise StorageError(f"{place}: found a link, wanted a file of our own or none; remove it.")
+    return place
 
 
 def _aside(source: FileSource, intake: Intake) -> Sealed:
@@ -55,7 +63,7 @@ def _aside(source: FileSource, intake: Intake) -> Sealed:
     if intake.reject and not intake.rejected and found.head["state"] == list(file.state()):
         with (
             contextlib.suppress(StorageError),
-            draft(columns_path(file.path)) as descriptor,
+            draft(_place(file.path)) as descriptor,
             storing(file.path),
             found.path.open("rb") as made,
         ):

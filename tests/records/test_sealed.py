@@ -95,6 +95,26 @@ def test_a_folder_that_takes_no_files_is_no_obstacle(tmp_path: Path) -> None:
     assert len(by_columns(path)) == 39
 
 
+def test_columns_are_kept_behind_no_link(tmp_path: Path) -> None:
+    """A folder from somebody else may hold one that leads to any file: reading a run replaces none of them."""
+    path, other = run(tmp_path / "run.jsonl"), tmp_path / "other"
+    other.write_text("mine")
+    for end in (other, path, columns_path(path), tmp_path / "nowhere" / "at all"):
+        columns_path(path).symlink_to(end)
+        before = path.read_bytes()
+        for intake in (Intake(), Intake(reject=True)):
+            assert len(by_columns(path, intake)) == 39
+        assert (path.read_bytes(), other.read_text()) == (before, "mine")
+        assert columns_path(path).is_symlink()
+        columns_path(path).unlink()
+
+
+def test_a_pipe_in_the_place_of_columns_stops_nobody(tmp_path: Path) -> None:
+    path = run(tmp_path / "run.jsonl")
+    os.mkfifo(columns_path(path))
+    assert len(by_columns(path)) == 39
+
+
 def test_a_file_with_bad_lines_is_never_kept(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.write_bytes(b'{"sample_id": "a"}\n{"sample_id": 1.5}\n')
