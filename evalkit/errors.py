@@ -40,14 +40,21 @@ def shown(value: object) -> str:
     """A value that was found, short enough for one line and harmless in a terminal.
 
     Texts stand in quotes as Python writes them, single ones where it can; true, false, null, lists and objects as JSON
-    has them, whatever Python calls them.
+    has them, whatever Python calls them. What cannot be written is told by its type.
     """
     if isinstance(value, str | float):
         text = repr(value)
     else:
-        spelt = json.dumps(value, ensure_ascii=False, default=str)
+        spelt = _spelt(value)
         text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in spelt)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def _spelt(value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except Exception:  # noqa: BLE001 - a cell of a data frame may be anything, and be written as it likes
+        return f"a value of type {type(value).__name__}"
 
 
 class EvalkitError(Exception):

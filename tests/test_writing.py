@@ -60,6 +60,13 @@ def test_replace_keeps_the_mode_and_follows_the_link(tmp_path: Path) -> None:
     assert (real.read_bytes(), mode(real)) == (b"new", 0o640)
 
 
+def test_links_in_a_circle_are_refused_with_words(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(StorageError, match="found links in a circle"):
+        writing.replace(tmp_path / "a", b"new")
+
+
 @pytest.mark.parametrize("linked", [False, True], ids=["itself", "through a link"])
 def test_replace_writes_into_a_fifo_and_leaves_it_one(tmp_path: Path, *, linked: bool) -> None:
     fifo, link = tmp_path / "pipe", tmp_path / "link"

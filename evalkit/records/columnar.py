@@ -71,7 +71,7 @@ class Columns:
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """A column of numbers or flags as (n,) float64, null as NaN."""
-        found: NDArray[np.float64] = pc.cast(self.table[name], pa.float64()).to_numpy()
+        found: NDArray[np.float64] = pc.cast(self.table[name], pa.float64(), safe=False).to_numpy()
         return found
 
     def told(self, name: str) -> NDArray[np.bool_]:

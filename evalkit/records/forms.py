@@ -66,15 +66,20 @@ class Known:
             return (place for place, text in enumerate(column) if text == _NULL)
         return range(n) if self.sample.tool_calls is None else ()
 
-    def _lacking_first(self, cells: Sequence[Sequence[bytes]]) -> list[int]:
-        """Those with predictions but not the first: the models fill it in."""
+    def _lacking_first(self, cells: Sequence[Sequence[bytes]]) -> Iterable[int]:
+        """Those with predictions but not the first: the models fill it in.
+
+        Where no column tells the first, and it may have been filled in for the sample, that is all of them.
+        """
         first, several = (
             cells[self.columns.index(name)] if name in self.columns else None
             for name in ("intent_pred", "intent_pred_all")
         )
+        filled = any(self.sample.intent_pred_all)
         if several is None:
-            filled = any(self.sample.intent_pred_all)
             return [place for place, text in enumerate(first or ()) if text in _NO_TEXT] if filled else []
+        if first is None and filled:
+            return range(len(several))
         open_ = enumerate(several) if first is None else _where_none(first, several)
         return [place for place, items in open_ if _ITEM.search(items)]
 

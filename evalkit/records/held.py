@@ -37,7 +37,7 @@ class HeldFile:
 
         StorageError where the disk does not take it, or the file at the path is not the one that was opened.
         """
-        with storing(Path(tempfile.gettempdir())), tempfile.TemporaryFile() as out:
+        with storing(self.path), tempfile.TemporaryFile() as out:
             unpack(out)
             out.flush()
             descriptor = os.dup(out.fileno())

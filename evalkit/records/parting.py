@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from evalkit.errors import StorageError
 from evalkit.reading import Intake
 from evalkit.reading.sources import is_stream
 from evalkit.records.hashed import Hashed
 from evalkit.records.lazy import SourceRows
 from evalkit.records.loading import BEYOND_ARROW
-from evalkit.records.sealed import Sealed, apart
+from evalkit.records.sealed import DAMAGE, Sealed, apart
 from evalkit.records.sealing import columns_of
 from evalkit.records.sources import FileSource, source_at
 from evalkit.records.table import Records, load
@@ -37,9 +38,12 @@ class OnFile:
         self.path, self.columns = source.file.path, columns
         self._source = source
 
-    def __reduce__(self) -> tuple[type[OnFile], tuple[Path, Path]]:
-        """Another process, wherever it stands, opens both files itself."""
-        return _reopened, (self.path.absolute(), self.columns.path.absolute())  # type: ignore[return-value]
+    def __reduce__(self) -> tuple[Callable[..., OnFile], tuple[Path, Path, dict[str, Any]]]:
+        """Another process, wherever it stands, opens both files itself.
+
+        StorageError there where the columns are others by then, or none.
+        """
+        return _reopened, (self.path.absolute(), self.columns.path.absolute(), self.columns.head)
 
     def __len__(self) -> int:
         """How many records there are."""
@@ -93,8 +97,12 @@ class OnFile:
         return Records(SourceRows(self._source, places), columns=columns)
 
 
-def _reopened(path: Path, columns: Path) -> OnFile:
-    return OnFile(source_at(path), Sealed(columns))
+def _reopened(path: Path, columns: Path, head: dict[str, Any]) -> OnFile:
+    with contextlib.suppress(*DAMAGE):
+        found = Sealed(columns)
+        if found.head == head:
+            return OnFile(source_at(path), found)
+    raise StorageError(f"{columns}: changed while it was read; try again.")
 
 
 def on_file(path: Path, intake: Intake) -> OnFile | None:

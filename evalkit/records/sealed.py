@@ -30,7 +30,7 @@ from evalkit.records.columnar import Columns
 from evalkit.records.fields import COLUMNS
 from evalkit.records.held import HeldFile
 
-__all__ = ["BATCH", "LAYOUT", "SCHEMA", "Sealed", "apart", "columns_path", "ending", "kept"]
+__all__ = ["BATCH", "DAMAGE", "LAYOUT", "SCHEMA", "Sealed", "apart", "columns_path", "ending", "kept"]
 
 BATCH = 8_192
 """Rows of a batch; only the last may have fewer."""
@@ -43,7 +43,8 @@ LAYOUT = [6, evalkit.__version__, [f"{name} {kind}" for name, kind in COLUMNS.it
 
 _ENDING = struct.Struct("<II")
 _PIECE = 1 << 20
-_DAMAGE = (OSError, ValueError, KeyError, TypeError, RecursionError, struct.error, pa.ArrowException)
+DAMAGE = (OSError, ValueError, KeyError, TypeError, RecursionError, struct.error, pa.ArrowException)
+"""What is raised where a file is no such file."""
 
 
 class Sealed:
@@ -52,10 +53,14 @@ class Sealed:
     Opening reads the end of the file only, and checks nothing.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open the columns; one of _DAMAGE where they are no such file."""
+    def __init__(self, path: Path, descriptor: int | None = None) -> None:
+        """Open the columns, or take the `descriptor` of those that will be at `path`; one of DAMAGE where they are none.
+
+        Whoever puts others at the path, or nothing, changes nothing here.
+        """
         self.path = path
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe is no such file
+        self._descriptor = os.open(path, flags) if descriptor is None else descriptor
         weakref.finalize(self, os.close, self._descriptor)
         size = os.fstat(self._descriptor).st_size
         length, crc = _ENDING.unpack(self._at(max(size - _ENDING.size, 0), _ENDING.size))
@@ -142,7 +147,7 @@ def kept(file: HeldFile) -> Sealed | None:
     try:
         found = Sealed(columns_path(file.path))
         return found if _is_of(file, found.head) and found.is_whole() else None
-    except _DAMAGE:
+    except DAMAGE:
         return None
 
 

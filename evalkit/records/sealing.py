@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import shutil
 import tempfile
 import weakref
@@ -21,7 +22,7 @@ from evalkit.records.batch import Batch
 from evalkit.records.columnar import Columns
 from evalkit.records.sealed import BATCH, LAYOUT, SCHEMA, Sealed, columns_path, ending, kept
 from evalkit.records.sources import FileSource
-from evalkit.records.superseding import Rows, Seen, keys_of
+from evalkit.records.superseding import Seen, keys_of
 from evalkit.writing import draft
 from evalkit.writing.disk import storing, write_all
 
@@ -42,12 +43,22 @@ def columns_of(source: FileSource, intake: Intake) -> Sealed:
         return found
     if not intake.reject:
         with contextlib.suppress(StorageError):
-            return _made(columns_path(source.file.path), source, intake, steady=True)
+            return _made(_place(source.file.path), source, intake, steady=True)
     return _aside(source, intake)
 
 
+def _place(run: Path) -> Path:
+    """Where the columns of a run are put; StorageError where a link would have them replace another file."""
+    place = columns_path(run)
+    if place.is_symlink():
+        raise StorageError(f"{place}: found a link, wanted a file of our own or none; remove it.")
+    return place
+
+
 def _aside(source: FileSource, intake: Intake) -> Sealed:
-    file, place = source.file, Path(tempfile.mkdtemp(prefix="evalkit-"))
+    file = source.file
+    with storing(file.path):
+        place = Path(tempfile.mkdtemp(prefix="evalkit-"))
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, place, ignore_errors=True)
         found = _made(place / "columns", source, intake)
@@ -55,20 +66,23 @@ def _aside(source: FileSource, intake: Intake) -> Sealed:
     if intake.reject and not intake.rejected and found.head["state"] == list(file.state()):
         with (
             contextlib.suppress(StorageError),
-            draft(columns_path(file.path)) as descriptor,
+            draft(_place(file.path)) as descriptor,
             storing(file.path),
             found.path.open("rb") as made,
         ):
-            shutil.copyfileobj(made, _Sink(descriptor))
+            shutil.copyfileobj(made, _Sink(file.path, descriptor))
     return found
 
 
 class _Sink(io.RawIOBase):
-    """A descriptor to write to, with the size and the checksum of what was written."""
+    """A descriptor to write to, with the size and the checksum of what was written.
 
-    def __init__(self, descriptor: int) -> None:
+    StorageError names the path where the disk does not take it, whoever writes.
+    """
+
+    def __init__(self, path: Path, descriptor: int) -> None:
         """Nothing is written yet; the descriptor stays its owner's."""
-        self._descriptor = descriptor
+        self._path, self._descriptor = path, descriptor
         self.size = self.crc32 = 0
 
     def writable(self) -> bool:
@@ -82,7 +96,8 @@ class _Sink(io.RawIOBase):
     def write(self, data: Any) -> int:
         """Write all of it."""
         view = memoryview(data).cast("B")
-        write_all(self._descriptor, view)
+        with storing(self._path):
+            write_all(self._descriptor, view)
         self.size += len(view)
         self.crc32 = zlib.crc32(view, self.crc32)
         return len(view)
@@ -107,11 +122,10 @@ def _made(path: Path, source: FileSource, intake: Intake, *, steady: bool = Fals
             "superseded": 0,
         }
         _end(path, descriptor, head)
+        found = _newest(Sealed(path, os.dup(descriptor)), seen, descriptor)
         if steady and file.state() != before:
             raise StorageError(f"{file.path}: changed while it was read; try again.")
-    found = Sealed(path)
-    rows = seen.kept(lambda rows: keys_of(Columns(found.taken(rows))))
-    return found if rows is None else _newest(found, rows)
+    return found
 
 
 def _watched(read: Iterable[Batch], seen: Seen) -> Iterator[Batch]:
@@ -120,22 +134,27 @@ def _watched(read: Iterable[Batch], seen: Seen) -> Iterator[Batch]:
         yield batch
 
 
-def _newest(old: Sealed, rows: Rows) -> Sealed:
-    """The columns with these rows only, in place of the old ones."""
-    with draft(old.path) as descriptor:
-        pieces = (old.taken(rows[start : start + BATCH]) for start in range(0, len(rows), BATCH))
-        n, crc = _written(old.path, descriptor, pieces)
-        _end(old.path, descriptor, {**old.head, "rows": n, "crc32": crc, "superseded": len(old) - n})
-    return Sealed(old.path)
+def _newest(every: Sealed, seen: Seen, descriptor: int) -> Sealed:
+    """The columns with those records only that count, in place of all of them, before anybody sees them."""
+    rows = seen.kept(lambda rows: keys_of(Columns(every.taken(rows))))
+    if rows is None:
+        return every
+    with storing(every.path), tempfile.TemporaryFile(dir=every.path.parent) as out:
+        pieces = (every.taken(rows[start : start + BATCH]) for start in range(0, len(rows), BATCH))
+        n, crc = _written(every.path, out.fileno(), pieces)
+        _end(every.path, out.fileno(), {**every.head, "rows": n, "crc32": crc, "superseded": len(every) - n})
+        os.ftruncate(descriptor, os.lseek(descriptor, 0, os.SEEK_SET))
+        out.seek(0)
+        shutil.copyfileobj(out, _Sink(every.path, descriptor))
+    return Sealed(every.path, os.dup(descriptor))
 
 
 def _written(path: Path, descriptor: int, tables: Iterable[pa.Table]) -> tuple[int, int]:
     """Write the tables as one Arrow file of even batches; how many rows they have, and the checksum."""
-    sink, n = _Sink(descriptor), 0
+    sink, n = _Sink(path, descriptor), 0
     with pa.ipc.new_file(pa.PythonFile(sink, mode="w"), SCHEMA) as writer:
         for batch in _even(tables):
-            with storing(path):
-                writer.write_batch(batch)
+            writer.write_batch(batch)
             n += len(batch)
     return n, sink.crc32
 

@@ -45,7 +45,7 @@ def draft(path: Path) -> Iterator[int]:
     is swept away. StorageError says what the disk refused, a folder at `path` among it; the old file is then as
     it was, as it is where the block raises.
     """
-    path = path.resolve()
+    path = _end_of(path)
     folder(path.parent)
     with storing(path):
         _sweep(path)
@@ -60,6 +60,16 @@ def draft(path: Path) -> Iterator[int]:
     finally:
         os.close(descriptor)
         place.unlink(missing_ok=True)
+
+
+def _end_of(path: Path) -> Path:
+    """Where links lead; StorageError where they lead to themselves."""
+    try:
+        return path.resolve()
+    except RuntimeError:
+        raise StorageError(
+            f"{path}: found links in a circle, wanted a file to write; name another path."
+        ) from None
 
 
 def _is_stream(path: Path) -> bool:

@@ -299,6 +299,20 @@ def test_only_a_prediction_that_the_models_would_fill_in_is_odd(
     assert form.odd([[cell] for cell in found.groups()], 1) == ([0] if odd else [])
 
 
+@pytest.mark.parametrize("said", [{}, {"intent_pred": None}, {"intent_pred": ""}])
+@pytest.mark.parametrize("several", [[None], [], None, ["", None], ["S2"]])
+def test_a_prediction_filled_in_for_one_line_is_none_of_another(
+    tmp_path: Path, several: list[str | None] | None, said: dict[str, Any]
+) -> None:
+    """Learned from lines that name several predictions and not the first, a form knows nothing of the first."""
+    rows = [{"sample_id": f"c{number}", **said, "intent_pred_all": ["S1"]} for number in range(20)]
+    rows += [{"sample_id": f"d{number}", **said, "intent_pred_all": several} for number in range(20)]
+    path = tmp_path / "run.jsonl"
+    for ordered in (rows, rows[::2] + rows[1::2]):
+        path.write_bytes(written(ordered * 2, (", ", ": ")))
+        assert_same(path, learn_after=600)
+
+
 def test_forms_know_values_of_which_only_json_is_asked() -> None:
     """Arguments of calls and values of slots may be any JSON; lines with them are of a form too."""
     slots = [{"name": "phone", "value": "13800138000"}]

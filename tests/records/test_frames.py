@@ -133,3 +133,15 @@ def test_a_frame_is_not_watched_for_changes() -> None:
         1.0,
         [1.0],
     )
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [{("a", "b"): 1}, 10**5_000],
+    ids=["key", "large"],
+)
+def test_a_cell_that_cannot_be_written_is_refused_with_words(cell: object) -> None:
+    """A key that is a pair, a number of too many digits."""
+    frame = pd.DataFrame({"sample_id": ["a"], "response": pd.Series([cell])})
+    with pytest.raises(BadData, match=r"data frame:1: response: found a value of type \w+, wanted"):
+        Records.of(frame)

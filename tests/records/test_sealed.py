@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import pickle
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -92,6 +93,74 @@ def test_a_folder_that_takes_no_files_is_no_obstacle(tmp_path: Path) -> None:
     path = run(tmp_path / "run.jsonl")
     columns_path(path).mkdir()
     assert len(by_columns(path)) == 39
+    assert len(by_columns(path)) == 39
+
+
+def test_a_disk_that_fills_up_is_no_obstacle(tmp_path: Path) -> None:
+    """As little as the limit of a file's size leaves room for: the columns are not kept, or told to have no place."""
+    path = run(tmp_path / "run.jsonl")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for room in (0, 100, 5_000):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+        try:
+            with pytest.raises(StorageError, match="the disk refused"):
+                by_columns(path)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert [file.name for file in tmp_path.iterdir()] == ["run.jsonl"]
+    assert len(by_columns(path)) == 39
+
+
+COUNTING = """
+import sys
+from evalkit.records import load
+names = []
+sys.addaudithook(lambda event, args: names.append(str(args[1])) if event == "os.rename" else None)
+load(sys.argv[1], rows_up_to=0)
+print(sum(name.endswith(".columns") for name in names))
+"""
+
+
+def test_columns_are_put_in_place_once(tmp_path: Path) -> None:
+    """Of a sample asked again nobody ever finds both records, whoever reads meanwhile or is killed."""
+    path = run(tmp_path / "run.jsonl")
+    command = [sys.executable, "-c", COUNTING, str(path)]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "1\n"
+
+
+def test_columns_that_were_taken_away_are_told_to_another_process(tmp_path: Path) -> None:
+    path = run(tmp_path / "run.jsonl")
+    held = on_file(path, Intake())
+    assert held is not None
+    sent = pickle.dumps(held)
+    assert len(pickle.loads(sent)) == len(held)  # noqa: S301 - our own
+    run(path, 30)
+    by_columns(path)
+    with pytest.raises(StorageError, match="changed while it was read"):
+        pickle.loads(sent)  # noqa: S301 - our own
+    columns_path(path).unlink()
+    with pytest.raises(StorageError, match="changed while it was read"):
+        pickle.loads(sent)  # noqa: S301 - our own
+    assert len(held.between(0, 39)) == 39
+
+
+def test_columns_are_kept_behind_no_link(tmp_path: Path) -> None:
+    """A folder from somebody else may hold one that leads to any file: reading a run replaces none of them."""
+    path, other = run(tmp_path / "run.jsonl"), tmp_path / "other"
+    other.write_text("mine")
+    for end in (other, path, columns_path(path), tmp_path / "nowhere" / "at all"):
+        columns_path(path).symlink_to(end)
+        before = path.read_bytes()
+        for intake in (Intake(), Intake(reject=True)):
+            assert len(by_columns(path, intake)) == 39
+        assert (path.read_bytes(), other.read_text()) == (before, "mine")
+        assert columns_path(path).is_symlink()
+        columns_path(path).unlink()
+
+
+def test_a_pipe_in_the_place_of_columns_stops_nobody(tmp_path: Path) -> None:
+    path = run(tmp_path / "run.jsonl")
+    os.mkfifo(columns_path(path))
     assert len(by_columns(path)) == 39
 
 

@@ -36,10 +36,16 @@ CALL = st.fixed_dictionaries(
         "latency_ms": NUMBERS,
     },
 )
+DIALOG_TURN: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {"reply": TEXTS}, optional={"tool_calls": st.none() | st.lists(st.none() | CALL, max_size=3)}
+)
 USAGE = st.fixed_dictionaries({}, optional={"prompt_tokens": WHOLE, "total_tokens": WHOLE, "own": TEXTS})
 ERROR = st.fixed_dictionaries({}, optional={"kind": TEXTS, "http_status": WHOLE})
 ATTEMPT = st.fixed_dictionaries({"status": TEXTS}, optional={"total_ms": NUMBERS, "error": ERROR})
 JUDGED = st.fixed_dictionaries({}, optional={"good": st.fixed_dictionaries({"score": NUMBERS})})
+
+
+TURN = [{"reply": "a"}, {"reply": "b", "tool_calls": [{"name": "z", "arguments": {"x": "1"}}]}]
 
 
 def lists(items: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -53,7 +59,7 @@ LIST_TYPES = [
     pa.list_(pa.dictionary(pa.int8(), pa.string())),
 ]
 NUMBER_TYPES = [pa.float64(), pa.float32(), pa.float16()]
-WHOLE_TYPES = [pa.int64(), pa.int8(), pa.uint64(), pa.float64()]
+WHOLE_TYPES: list[pa.DataType | None] = [pa.int64(), pa.int8(), pa.uint64(), pa.float64()]
 MOMENT_TYPES = [pa.timestamp(unit, zone) for unit in ("s", "us", "ns") for zone in (None, "UTC")]
 KINDS: list[tuple[st.SearchStrategy[Any], Sequence[pa.DataType | None]]] = [
     (TEXTS, TEXT_TYPES),
@@ -73,6 +79,7 @@ KINDS: list[tuple[st.SearchStrategy[Any], Sequence[pa.DataType | None]]] = [
     (JUDGED, [None]),
     (st.lists(st.tuples(TEXTS, TEXTS), max_size=2), [pa.map_(pa.string(), pa.string())]),
     (st.binary(max_size=3), [pa.binary()]),
+    (lists(DIALOG_TURN), [None]),
     (st.none(), [pa.null(), pa.string(), pa.list_(pa.string())]),
 ]
 """What a column may hold, and as which types; a cell that a type does not take is null in it."""
@@ -104,6 +111,10 @@ LIKELY = {
     "rules_passed": 8,
     "asked_at": 9,
     "started_at": 9,
+    "dialog": 17,
+    "dialog#": 7,
+    "usage.completion_tokens": 7,
+    "calls_made()": 11,
     "expected_tools": 11,
     "tool_calls": 11,
     "answer_attempts": 12,
@@ -181,8 +192,9 @@ CALLED = {"name": "f", "arguments": {"x": 1, "y": None, "z": [{"b": "退货", "a
 
 def examples(function: Any) -> Any:
     """The same test over tables that chance seldom finds."""
+    calls: list[dict[str, Any]] = [{"name": "a", "arguments": {"x": 1.0, "y": None}}, {"name": "b"}]
     late = pa.array([2**50, None, 0], pa.timestamp("s"))
-    for columns_ in (
+    found: list[dict[str, Any]] = [
         {"asked_at": late, "started_at": late.cast(pa.timestamp("s", "UTC"))},
         {"asked_at": pa.array([-(2**63), -(2**63) + 1, 0], pa.timestamp("ns"))},
         {"retrieved_doc_ids": [["a"], None, []], "retrieved_doc_ids_raw": [["b"], ["c"], None]},
@@ -206,7 +218,14 @@ def examples(function: Any) -> Any:
         {"tool_calls": [None, [], [CALLED]], "dialog": [[{"tool_calls": [CALLED]}, {"tool_calls": []}]] * 3},
         {"dialog": [[{"reply": "a", "tool_calls": [CALLED]}], [{"reply": "b", "tool_calls": None}], []]},
         {"dialog": [[{"reply": "a", "tool_calls": []}], None, []]},
-    ):
+        {"tool_calls": [calls, [], None]},
+        {"expected_tools": [[{"tool": "a", "args": {"x": [True, None]}}], None, [{"tool": None}]]},
+        {"tool_calls": [[{"name": "a"}], [None], None], "dialog": [TURN, TURN, TURN]},
+        {"dialog": [TURN, [{"reply": "a", "tool_calls": []}], None]},
+        {"usage.completion_tokens": [1, 2, 3], "dialog#": [4, 5, None], "answer_attempts#": [1, 1, 1]},
+        {"calls_made()": pa.array([None] * 3, pa.struct([("a", pa.string())])), "dialog#": [["a"], None, []]},
+    ]
+    for columns_ in found:
         function = example(pa.table({"sample_id": ["a", "b", "c"], **columns_}))(function)
     return example(pa.table({"tags": [["a"]]}))(example(pa.table({}))(function))
 
@@ -323,6 +342,15 @@ def test_an_integer_that_no_column_holds_is_kept_in_its_row() -> None:
     pq_table = pa.table({"sample_id": ["a", ""], "repeat": pa.array([2**63, 0], pa.uint64())})
     with pytest.raises(BadData, match="table:2: sample_id"):
         Records.of(pq_table)
+
+
+def test_an_integer_that_no_double_holds_is_the_number_of_its_row() -> None:
+    for repeat in (2**53 + 1, 2**60 + 65, 2**63 - 1):
+        table = pa.table({"sample_id": ["a", "b"], "repeat": [repeat, 0]})
+        found, wanted = Records.of(table), Records(by_row(table)[0])
+        assert in_columns(table)
+        assert found.numbers("repeat").tolist() == wanted.numbers("repeat").tolist()
+        assert found.keys == wanted.keys == (f"a#{repeat}", "b")
 
 
 def test_a_table_whose_texts_are_damaged_is_refused() -> None:
