@@ -262,7 +262,8 @@ def test_records_of_a_table_are_those_of_its_rows(table: pa.Table) -> None:
     assert list(found) == rows
     assert [row.model_dump() for row in found] == [row.model_dump() for row in rows]
     assert found.keys == wanted.keys
-    for name in [*PLAIN, *GIVEN, *CALLS.values(), *table.column_names]:
+    theirs = [name for name in table.column_names if not name.endswith(("#", ")"))]  # as ours are called
+    for name in [*PLAIN, *GIVEN, *CALLS.values(), *theirs]:
         assert found.told(name).tolist() == wanted.told(name).tolist(), name
         assert found.given(name).tolist() == wanted.given(name).tolist(), name
         assert [value or None for value in map(plain, found.column(name))] == [
