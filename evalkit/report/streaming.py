@@ -169,7 +169,9 @@ def _clusters(scoring: Scoring, n: int) -> Whole | None:
         texts = column.flatten().to_pylist()
         labels.append(np.array([numbers.setdefault(text, len(numbers)) for text in texts], dtype=np.int64))
         start += len(table)
-    return joined(np.arange(n) if cases is None else cases, np.concatenate(rows), np.concatenate(labels))
+    every = np.arange(n) if cases is None else cases
+    together = joined(every, np.concatenate(rows), np.concatenate(labels))
+    return together if together.max() < n - 1 else None
 
 
 def _tables(scoring: Scoring, merged: Partial, clusters: Whole | None) -> tables.Tables:

@@ -133,6 +133,28 @@ def test_cases_are_drawn_together_over_parts(run: Path, tmp_path: Path, cluster:
         pass
 
 
+def test_many_cases_that_share_nothing_are_drawn_by_themselves(tmp_path: Path) -> None:
+    """Above 1,000 a mean has the normal interval, from sums where each case is drawn by itself."""
+    chance = random.Random(7)  # noqa: S311 - test data
+    rows = [
+        EvalRecord.model_validate(
+            {
+                "sample_id": f"c{n}",
+                "own": f"o{n}",
+                "ttft_ms": chance.expovariate(0.01),
+                "total_ms": chance.expovariate(0.001),
+                "evidence_timings": {"end_ms": chance.random()},
+                "answer_timings": {"first_event_ms": chance.lognormvariate(1, 2)},
+            }
+        )
+        for n in range(1_100)
+    ]
+    path = written(tmp_path / "run.jsonl", rows)
+    wanted = at_once(path, tmp_path / "once", cluster="own")
+    assert in_parts(path, tmp_path / "parts", rows=300, cluster="own") == wanted
+    assert at_once(path, tmp_path / "apart")["slices.parquet"] == wanted["slices.parquet"]
+
+
 def test_scores_set_by_hand_stand_in_their_parts(run: Path, tmp_path: Path) -> None:
     manual = {
         "intent_top1": {"case-3": 1.0, "case-70": None, "case-2#1": 0.0},
