@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -158,9 +159,9 @@ def keeping_rejects(place: Path, intake: Intake | None, reports_dir: Path | None
 
 def apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) -> None:
     """UsageError where an output, by the name of its option, would overwrite what the command reads."""
-    read = {path.resolve() for path in inputs}
+    read = {os.path.realpath(path) for path in inputs}
     for option, path in outputs.items():
-        if path is not None and path.resolve() in read:
+        if path is not None and os.path.realpath(path) in read:  # where links lead, though it be in a circle
             raise UsageError(
                 f"{option}: found {path}, which this command reads; wanted another file to write."
             )

@@ -206,6 +206,13 @@ def test_no_output_overwrites_what_a_gate_reads(
     assert {file: file.read_bytes() for file in (place / "runs").iterdir()} == before
 
 
+def test_an_output_behind_links_in_a_circle_is_refused_with_words(place: Path, evalkit: Evalkit) -> None:
+    (place / "loop").symlink_to("loop")
+    done = evalkit("gate", "run3", "--threshold", "intent_top1=0.5", "--junit", "loop")
+    assert (done.returncode, done.stdout) == (74, "")
+    assert done.stderr.startswith("evalkit: loop: found links in a circle")
+
+
 @pytest.mark.parametrize("save", ["runs/run3.jsonl", "runs/run3.meta.json", "labels.csv"])
 def test_no_certificate_is_appended_to_what_it_tells_of(place: Path, evalkit: Evalkit, save: str) -> None:
     (place / "labels.csv").write_bytes(b"sample_id,faithfulness_manual\nq1,1\n")
