@@ -138,7 +138,7 @@ def by_metrics(path: Path) -> Means:
     """Metric by metric: a list of all objects, one function of a record for each metric, one mean for all of them."""
     with path.open("rb") as file:
         run = [EvalRecord.model_validate_json(line) for line in file]
-    return {name: _mean_by_slice(run, score) for name, score in _each_metric()}
+    return {name: _mean_by_slice(run, score)[0] for name, score in _each_metric()}
 
 
 def _each_metric() -> Iterator[tuple[str, Score]]:
@@ -161,7 +161,8 @@ def _of_documents(
     return score([rank for rank, doc in enumerate(top, 1) if doc in gold], len(gold), k)
 
 
-def _mean_by_slice(run: Sequence[EvalRecord], score: Score) -> dict[str, float]:
+def _mean_by_slice(run: Sequence[EvalRecord], score: Score) -> tuple[dict[str, float], dict[str, float]]:
+    """The mean of each slice, and the score of each sample, which tables need."""
     slices: dict[str, list[float]] = defaultdict(list)
     samples: dict[str, float] = {}
     for record in run:
@@ -171,7 +172,7 @@ def _mean_by_slice(run: Sequence[EvalRecord], score: Score) -> dict[str, float]:
         samples[record.sample_id] = value
         for label in ("", record.intent_l1 or "", record.intent_l2 or ""):
             slices[label].append(value)
-    return {label: sum(values) / len(values) for label, values in slices.items()}
+    return {label: sum(values) / len(values) for label, values in slices.items()}, samples
 
 
 def _ndcg(ranks: list[int], gold: int, k: int) -> float:
