@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalkit.cli.options import as_json, say
+from evalkit.cli.options import Number, as_json, say
 
 if TYPE_CHECKING:
     from evalkit.runner.calibrating import Calibration
@@ -27,7 +27,7 @@ _COLUMNS = "{:>8}{:>8}{:>14}{:>10}{:>16}  {}"
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(3, 600),
+    type=Number(3, 600),
     default=5,
     show_default=True,
     help="How long to hold them; the last streams are waited for.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.cli.options import apart, as_json, places, run_argument, say
+from evalkit.cli.options import Number, apart, as_json, places, run_argument, say
 
 if TYPE_CHECKING:
     from evalkit.agreement import Rate
@@ -25,7 +25,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--metric", required=True, help="The judged metric to hold against them.")
 @click.option(
-    "--pass-at", type=float, default=0.5, show_default=True, help="Scores from here on are called good."
+    "--pass-at",
+    type=Number(0, 1),
+    metavar="SCORE",
+    default=0.5,
+    show_default=True,
+    help="Scores from here on are called good.",
 )
 @click.option("--save", type=_FILE, help="Append the certificate to this file, which `gate` reads.")
 @places

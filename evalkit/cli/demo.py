@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import click
+
+from evalkit.cli.options import Number
 
 __all__ = ["demo"]
 
-_PAUSE = click.FloatRange(0, 3_600_000)
-
-
-def _number(_ctx: click.Context, _option: click.Parameter, value: float | None) -> float | None:
-    """Not NaN, which is in every range."""
-    if value is not None and math.isnan(value):
-        raise click.BadParameter("found nan, wanted a number of milliseconds.")
-    return value
+_PAUSE = Number(0, 3_600_000)
 
 
 @click.command()
@@ -27,8 +20,8 @@ def _number(_ctx: click.Context, _option: click.Parameter, value: float | None) 
     help="Port on loopback; 0 takes a free one.",
 )
 @click.option("--fault", multiple=True, metavar="NAME=VALUE", help="A known-bad behaviour; repeatable.")
-@click.option("--think-ms", type=_PAUSE, callback=_number, help="Pause before the first text.")
-@click.option("--chunk-ms", type=_PAUSE, callback=_number, help="Pause after each piece of text.")
+@click.option("--think-ms", type=_PAUSE, help="Pause before the first text.")
+@click.option("--chunk-ms", type=_PAUSE, help="Pause after each piece of text.")
 def demo(*, port: int, fault: tuple[str, ...], think_ms: float | None, chunk_ms: float | None) -> None:
     """Serve the embedded electronics shop on loopback, as a Ragent service.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from evalkit.cli.options import Number
 from evalkit.errors import Incomplete
 
 if TYPE_CHECKING:
@@ -17,16 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["check_answers", "error_option"]
 
 
-def _share(_ctx: click.Context, _param: click.Parameter, value: float | None) -> float | None:
-    if value is not None and math.isnan(value):
-        raise click.BadParameter("found nan, wanted a number from 0 to 1.")
-    return value
-
-
 error_option = click.option(
     "--max-error-rate",
-    type=click.FloatRange(0, 1),
-    callback=_share,
+    type=Number(0, 1),
     metavar="SHARE",
     help="End with 3 where more than this share of the records, from 0 to 1, has a channel error: the answer "
     "is error or incomplete, or the evidence is error.",

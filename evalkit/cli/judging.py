@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit.cli.options import as_json, each, places, run_argument, say, show
+from evalkit.cli.options import Number, as_json, each, places, run_argument, say, show
 from evalkit.cli.settings import settings_by_name
 from evalkit.errors import Incomplete, UsageError
 
@@ -37,9 +37,7 @@ _options = each(
         help="Ask everything this often.",
     ),
     click.option("--max-calls", type=click.IntRange(0), help="Make at most this many requests."),
-    click.option(
-        "--max-cost", type=click.FloatRange(0), help="Spend at most this much, by the configured prices."
-    ),
+    click.option("--max-cost", type=Number(0), help="Spend at most this much, by the configured prices."),
     click.option(
         "--replay",
         type=_FILE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from evalkit.report.digest import Digest
 
 __all__ = [
+    "Number",
     "apart",
     "as_json",
     "bad_lines",
@@ -155,6 +157,17 @@ def keeping_rejects(place: Path, intake: Intake | None, reports_dir: Path | None
         if intake and intake.rejected and reports_dir:
             save_rejects(intake, reports_dir / stem(place))
         raise
+
+
+class Number(click.FloatRange):
+    """A number within bounds; NaN, which is in every range, is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number."""
+        found = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail("found nan, wanted a number.", param, ctx)
+        return found
 
 
 def apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path]) -> None:

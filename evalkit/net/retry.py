@@ -90,7 +90,7 @@ def retry_after_s(header: str | None, *, now: datetime) -> float | None:
         return float(value) or None
     try:
         when = email.utils.parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):  # the second of a zone that is days away
         return None
     left = (when.replace(tzinfo=when.tzinfo or UTC) - now).total_seconds()
     return left if left > 0 else None

@@ -23,7 +23,10 @@ _LISTS = (list, tuple, np.ndarray)
 
 
 def from_frame(frame: Any) -> Loaded:
-    """The records of a data frame, without the cells that hold nothing; BadData naming each row that does not hold."""
+    """The records of a data frame, without the cells, and the members of objects, that hold nothing.
+
+    BadData names each row that does not hold.
+    """
     table = _in_arrow(frame)
     found = [] if table is None else [vouched(batch) for batch in table.to_batches()]
     if table is not None and all(sure.all() for _, sure in found):
@@ -37,11 +40,18 @@ def from_frame(frame: Any) -> Loaded:
 
 def _by_row(frame: Any) -> Iterator[EvalRecord | list[Fault]]:
     for number, cells in enumerate(frame.to_dict(orient="records"), start=1):
-        # Parquet gives lists back as arrays.
-        lists = {name: cell.tolist() for name, cell in cells.items() if isinstance(cell, np.ndarray)}
-        given = {name: cell for name, cell in cells.items() if not _is_nothing(cell)} | lists
+        given = {name: _told(cell) for name, cell in cells.items() if not _is_nothing(cell)}
         item = fit(given, EvalRecord, path=_NAME, line=number)
         yield item if isinstance(item, list) else asked(item, set(cells))
+
+
+def _told(cell: Any) -> Any:
+    """A cell as a table would say it: what came out of Parquet has lists as arrays, and null for members left out."""
+    if isinstance(cell, np.ndarray):
+        cell = cell.tolist()
+    if isinstance(cell, dict):
+        return {name: _told(value) for name, value in cell.items() if value is not None}
+    return [*map(_told, cell)] if isinstance(cell, list | tuple) else cell
 
 
 def _in_arrow(frame: Any) -> pa.Table | None:

@@ -145,6 +145,23 @@ def test_what_counts_as_a_channel_error(channel: str, status: str, *, counts: bo
     assert code == (3 if counts else 0)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("judge", "r.jsonl", "--judge", "j", "--max-cost", "nan"),
+        ("certify", "r.jsonl", "--labels", "r.jsonl", "--metric", "m", "--pass-at", "nan"),
+        ("calibrate", "--seconds", "nan"),
+        ("demo", "--think-ms", "nan"),
+    ],
+    ids=lambda words: str(words[0]),
+)
+def test_no_option_takes_nan_for_a_number(words: tuple[str, ...], place: Path) -> None:
+    """It is in every range: a cost of at most that would be any."""
+    (place / "r.jsonl").write_text("{}\n")
+    code, said = ended(place, *words)
+    assert (code, f"'{words[-2]}': found nan" in said) == (2, True)
+
+
 @pytest.mark.parametrize("share", ["nan", "-0.1", "1.01", "x"])
 def test_a_share_that_is_none_is_a_usage_error(share: str, place: Path) -> None:
     code, said = ended(place, "run", "--target", "bots:fine", "--max-error-rate", share)

@@ -36,6 +36,7 @@ NOW = datetime(2026, 8, 26, 2, 0, 0, tzinfo=UTC)
         ("Wed, 26 Aug 2026 02:00:20 -0000", 20),
         ("Wed, 26 Aug 2026 01:00:00 GMT", None),
         ("99999", 99999),
+        ("Wed, 26 Aug 2026 02:00:20 +99999999999999999999", None),
     ],
 )
 def test_retry_after_is_seconds_or_a_date_ahead(header: str | None, seconds: float | None) -> None:

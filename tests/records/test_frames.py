@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -145,3 +146,28 @@ def test_a_cell_that_cannot_be_written_is_refused_with_words(cell: object) -> No
     frame = pd.DataFrame({"sample_id": ["a"], "response": pd.Series([cell])})
     with pytest.raises(BadData, match=r"data frame:1: response: found a value of type \w+, wanted"):
         Records.of(frame)
+
+
+def test_a_frame_out_of_parquet_says_what_the_table_says() -> None:
+    """Lists come back as arrays at any depth, and structs with null for what was left out: nothing was given."""
+    table = pa.Table.from_pylist(
+        [
+            {"sample_id": "a", "tool_calls": [{"name": "x", "arguments": {"a": "1"}}]},
+            {"sample_id": "b", "tool_calls": [{"name": "y", "arguments": {"b": ["2"]}}]},
+            {"sample_id": "c", "dialog": [{"reply": "r", "tool_calls": [{"name": "z"}]}]},
+        ]
+    )
+    found, wanted = Records.of(table.to_pandas()), Records.of(table)
+    assert [row.calls_made for row in found] == [row.calls_made for row in wanted]
+    assert found[0].tool_calls[0].arguments == {"a": "1"}  # type: ignore[index]
+
+
+def test_the_members_of_an_object_do_not_hang_on_the_other_rows() -> None:
+    """A frame that is read as a table says of its first row what one says that is read row by row."""
+    calls = [
+        [{"name": "x", "arguments": {"a": None, "b": 1}}],
+        [{"name": "y", "arguments": {"a": 1, "b": 1}}],
+    ]
+    plain = pd.DataFrame({"sample_id": ["a", "b"], "tool_calls": calls})
+    by_row = plain.assign(expectation=[None, "answers"])
+    assert Records.of(plain)[0].tool_calls == Records.of(by_row)[0].tool_calls
