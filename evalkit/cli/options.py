@@ -39,6 +39,7 @@ __all__ = [
     "show",
     "tell_by_hand",
     "tell_rejected",
+    "tell_spent",
 ]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -186,6 +187,13 @@ def tell_by_hand(overridden: Mapping[str, int]) -> None:
         from evalkit.report.wording import by_hand  # noqa: PLC0415 - heavy imports wait for the command
 
         click.echo(f"! {by_hand(overridden)}", err=True)
+
+
+def tell_spent(digest: Digest) -> None:
+    """Say on the error channel what metrics that are none of this package cost: they may work row by row."""
+    for name, seconds in digest.run.spent.items():
+        each = 1e6 * seconds / max(digest.charged.n_total, 1)
+        click.echo(f"metric {name}: {seconds:.2f} s of CPU, {each:.1f} µs a record", err=True)
 
 
 def tell_rejected(run_id: str, intake: Intake | None) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalkit import runs
-from evalkit.cli.options import show
+from evalkit.cli.options import show, tell_spent
 from evalkit.errors import UsageError
 from evalkit.judges.certificates import read_certificates
 from evalkit.report import baseline as baselines
@@ -134,6 +134,7 @@ def show_held(found: Verdict | str | None, digest: Digest, *, files: Mapping[str
     if verdict is not None:
         show("")
         show(details_view(verdict))
+    tell_spent(digest)
 
 
 def inputs(

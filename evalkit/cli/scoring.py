@@ -20,6 +20,7 @@ from evalkit.cli.options import (
     run_argument,
     say,
     show,
+    tell_spent,
 )
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def score(  # noqa: PLR0913 - one parameter an option
             told.append(written.summary)
             if not as_json:
                 show(summary_view(digest, files=written.files))
+            tell_spent(digest)
     if as_json:
         say(told[0] if len(told) == 1 else told)
 

@@ -14,7 +14,7 @@ from evalkit.errors import UsageError
 from evalkit.records import Records, RecordsLike
 from evalkit.registry import Spec, bind
 
-__all__ = ["DEFAULT", "local", "refuse_twice", "told"]
+__all__ = ["DEFAULT", "is_ours", "local", "refuse_twice", "told"]
 
 DEFAULT = tuple(
     Spec(name)
@@ -49,6 +49,11 @@ def local(records: RecordsLike, *, metrics: Sequence[Spec] = DEFAULT) -> list[Me
     ]
     refuse_twice(result.name for result in results)
     return results
+
+
+def is_ours(spec: Spec) -> bool:
+    """Whether the metric is one of this package."""
+    return any(spec.type == ours.type for ours in DEFAULT)
 
 
 def refuse_twice(names: Iterable[str]) -> None:

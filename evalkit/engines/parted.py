@@ -6,6 +6,7 @@ and the other tries of a part's cases. A metric of your own sees one part at a t
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from evalkit import runs
 from evalkit.contracts import Manifest, MetricResult
 from evalkit.engines.configured import configured
-from evalkit.engines.local import DEFAULT, local, refuse_twice, told
+from evalkit.engines.local import is_ours, local, refuse_twice, told
 from evalkit.engines.overrides import Manual, put
 from evalkit.engines.rules import with_verdicts
 from evalkit.errors import EvalkitError, Incomplete
@@ -52,7 +53,7 @@ class Measured(NamedTuple):
     """The records of a part, with verdicts and judgements, and the results over them, each with its place by name.
 
     `spare` are the bounds that say nothing here: a run leaves them out where that is so in all its parts.
-    `overridden` counts the scores that people set, by metric.
+    `overridden` counts the scores that people set, by metric; `spent` has the CPU seconds of each metric of others.
     """
 
     records: Records
@@ -60,6 +61,7 @@ class Measured(NamedTuple):
     places: dict[str, Place]
     spare: frozenset[str]
     overridden: Mapping[str, int]
+    spent: Mapping[str, float]
 
 
 class Part(NamedTuple):
@@ -112,14 +114,18 @@ class Measuring:
     def _measured(self, part: Part) -> Measured:
         records = self._ready(self.run.between(part.start, part.stop))
         results, places, idle = list[MetricResult](), dict[str, Place](), frozenset[str]()
+        spent: dict[str, float] = {}
         for family, (spec, params) in enumerate(self.specs):
+            start = time.process_time()
             found = list(self._one(spec, params, records, part))
+            if not is_ours(spec):
+                spent[spec.type] = time.process_time() - start
             places |= {one.name: (family, *_place(spec, one, number)) for number, one in enumerate(found)}
             idle |= spare(records, found) if _is_open(spec) else frozenset()
             results += found
         refuse_twice(result.name for result in results)
         results, counts = put(records, results, self.manual)
-        return Measured(records, results, places, idle, counts)
+        return Measured(records, results, places, idle, counts, spent)
 
     def _one(self, spec: Spec, params: str, records: Records, part: Part) -> Iterator[MetricResult]:
         if spec.type != _OF_CASES or part.kin is None:
@@ -164,8 +170,7 @@ def _cut(result: MetricResult, records: Records, rows: Rows) -> MetricResult:
 
 def bears_parts() -> bool:
     """Whether all metrics that are configured are of this package: one of your own may compare records with each other."""
-    ours = {spec.type for spec in DEFAULT}
-    return all(spec.type in ours for spec in configured())
+    return all(map(is_ours, configured()))
 
 
 def measuring(

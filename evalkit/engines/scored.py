@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -9,14 +10,14 @@ from typing import NamedTuple
 from evalkit import runs
 from evalkit.contracts import Manifest, MetricResult
 from evalkit.engines.configured import configured
-from evalkit.engines.local import local
+from evalkit.engines.local import is_ours, local, refuse_twice
 from evalkit.engines.overrides import Manual, overridden
 from evalkit.engines.rules import with_verdicts
 from evalkit.errors import UnknownName
 from evalkit.judgements import joined, judged_path, read_judged
 from evalkit.reading import Intake, stem
 from evalkit.records import Records, load
-from evalkit.registry import Spec
+from evalkit.registry import Spec, bind
 
 __all__ = ["Scored", "scored"]
 
@@ -24,7 +25,8 @@ __all__ = ["Scored", "scored"]
 class Scored(NamedTuple):
     """The records of a run, every metric that is measured over them, and the manifest where there is one.
 
-    `overridden` counts the scores that people set, by metric, and `intake` the lines of the file.
+    `overridden` counts the scores that people set, by metric, and `intake` the lines of the file; `spent` has the
+    CPU seconds of each metric that is none of this package.
     """
 
     run_id: str
@@ -33,6 +35,7 @@ class Scored(NamedTuple):
     manifest: Manifest | None
     overridden: Mapping[str, int]
     intake: Intake
+    spent: Mapping[str, float]
 
 
 def scored(
@@ -63,8 +66,9 @@ def scored(
         Spec("intent", {"parents": parents, **spec.params}) if spec.type == "intent" and parents else spec
         for spec in configured()
     ]
-    results, counts = overridden(records, _measured(records, metrics, wanted), manual or {})
-    return Scored(stem(path), records, results, manifest, counts, intake)
+    measured, spent = _measured(records, metrics, wanted)
+    results, counts = overridden(records, measured, manual or {})
+    return Scored(stem(path), records, results, manifest, counts, intake, spent)
 
 
 def _only(records: Records, sample: str) -> Records:
@@ -77,11 +81,16 @@ def _only(records: Records, sample: str) -> Records:
 
 def _measured(
     records: Records, families: Sequence[Spec], wanted: Collection[str] | None
-) -> list[MetricResult]:
-    if wanted is None:
-        return local(records, metrics=families)
-    results: list[MetricResult] = []
+) -> tuple[list[MetricResult], dict[str, float]]:
+    """The results, families one by one until all that are wanted are there, and what metrics of others have spent."""
     for family in families:
-        if not set(wanted) <= {result.name for result in results}:
+        bind("metric", family)  # what does not fit is refused before anything is worked out
+    results, spent = list[MetricResult](), dict[str, float]()
+    for family in families:
+        if wanted is None or not set(wanted) <= {result.name for result in results}:
+            start = time.process_time()
             results += local(records, metrics=[family])
-    return results
+            if not is_ours(family):
+                spent[family.type] = time.process_time() - start
+    refuse_twice(result.name for result in results)
+    return results, spent

@@ -57,7 +57,8 @@ class Run:
     """What is reported on: the records, what was measured of them, and the manifest where there is one.
 
     `overridden` counts the scores that people set in place of the measured ones, by metric; `intake` has what
-    became of the lines of its file, null where it is of no file.
+    became of the lines of its file, null where it is of no file; `spent` the CPU seconds of each metric that is none of
+    this package, which no file tells, since they are others each time.
     """
 
     run_id: str
@@ -66,6 +67,7 @@ class Run:
     manifest: Manifest | None = None
     overridden: Mapping[str, int] = field(default_factory=dict)
     intake: Intake | None = None
+    spent: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

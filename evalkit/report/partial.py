@@ -46,7 +46,8 @@ class Partial:
     `results` have what is said of each metric, and no scores; `proper` those whose scores are all within 0–1;
     `confused` how often each error direction befell; `unknown` the fields to slice by that no record has, of `known`; `places` those that were measured, in order, with what they are sorted by;
     `spare` those that a run leaves out where they are spare in all of it; `overridden` counts the scores set by hand,
-    `unknown_parents` the labels predicted whose first level is unknown; `files` has the names of the samples' files.
+    `unknown_parents` the labels predicted whose first level is unknown; `files` has the names of the samples' files,
+    `spent` the CPU seconds of each metric that is none of this package.
     """
 
     n: int
@@ -65,6 +66,7 @@ class Partial:
     unknown_parents: Counter[str]
     clues: Clues
     files: Mapping[int, str]
+    spent: Counter[str]
 
     @property
     def directions(self) -> list[Confusion]:
@@ -97,6 +99,7 @@ class Partial:
             self.unknown_parents + later.unknown_parents,
             self.clues.plus(later.clues),
             {**self.files, **later.files},
+            self.spent + later.spent,
         )
 
     @property
@@ -123,7 +126,7 @@ def partial(
     seen: Seen, dimensions: Sequence[str], *, cluster: str | None, parents: Mapping[str, str]
 ) -> Partial:
     """What is kept of a part that is sliced by these dimensions; `parents` has the label above each."""
-    records, results, places, spare, by_hand = seen.measured
+    records, results, places, spare, by_hand, spent = seen.measured
     named = [name for name in (*dimensions, cluster) if name not in (OVERALL, None)]
     columns = {result.name: scores_of(records, result) for result in results}
     nothing = np.zeros(len(records))
@@ -146,6 +149,7 @@ def partial(
         Counter(unknown_parents(records, parents=parents)),
         clues(records, results, seen.failed),
         files={},
+        spent=Counter(spent),
     )
 
 

@@ -201,4 +201,6 @@ def _run(scoring: Scoring, merged: Partial, intake: Intake) -> Run:
     measure, counts = scoring.measuring, intake.counts
     records = Records((), superseded=measure.run.columns.superseded, torn=counts.torn if counts else 0)
     by_hand = {name: merged.overridden[name] for name in measure.manual if merged.overridden[name]}
-    return Run(scoring.run_id, records, [*merged.told.values()], measure.manifest, by_hand, intake)
+    return Run(
+        scoring.run_id, records, [*merged.told.values()], measure.manifest, by_hand, intake, merged.spent
+    )
