@@ -52,7 +52,7 @@ def calibrate(ctx: click.Context, *, streams: tuple[int, ...], seconds: float, a
     from evalkit.runner.plan import check_descriptors  # noqa: PLC0415
 
     counts = streams or _COUNTS
-    check_descriptors(max(counts))
+    check_descriptors(max(counts), option="--streams")
     if not as_json:
         click.echo(_COLUMNS.format("streams", "n", "error ms p50", "p99", "delay ms p99", ""))
     found = []

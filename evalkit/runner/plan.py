@@ -130,14 +130,17 @@ def _sha256(cases: Sequence[Case]) -> str:
     return digest.hexdigest()
 
 
-def check_descriptors(concurrency: int) -> None:
-    """UsageError where the process may not open enough connections: one a channel of each case in flight."""
+def check_descriptors(concurrency: int, *, option: str = "--concurrency") -> None:
+    """UsageError where the process may not open enough connections: one a channel of each case in flight.
+
+    `option` is what the number was given by.
+    """
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = CHANNELS * concurrency + _open_now() + SPARE_DESCRIPTORS
     if limit != resource.RLIM_INFINITY and wanted > limit:
         raise UsageError(
-            f"concurrency {concurrency}: found a limit of {limit} open files, wanted {wanted}; "
-            f"lower --concurrency, or raise the limit with `ulimit -n {wanted}`."
+            f"{option} {concurrency}: found a limit of {limit} open files, wanted {wanted}; "
+            f"lower it, or raise the limit with `ulimit -n {wanted}`."
         )
 
 
