@@ -53,7 +53,12 @@ class Streamed(Digest):
 
     merged: Partial
     scratch: Scratch
-    charges: Charges
+    added: Charges
+
+    @cached_property
+    def charges(self) -> Charges:
+        """What the failed samples are charged to."""
+        return self.added
 
     @cached_property
     def labels(self) -> Sequence[LabelReport]:
@@ -138,10 +143,10 @@ def _digest(
     _check(scoring, merged)
     scratch, clusters = scoring.scratch, _clusters(scoring, merged.n)
     charging = Charging(scratch, merged.clues.facts, recall_of(merged.told))
-    charges = reduced(charging, Charges.plus, [*lots(parts, clusters)])
+    added = reduced(charging, Charges.plus, [*lots(parts, clusters)])
     found, run = _tables(scoring, merged, clusters), _run(scoring, merged, intake)
     nobody, by, cluster = Failures((), 0, 0), scoring.by, scoring.cluster
-    return Streamed(run, found, nobody, by, cluster, merged=merged, scratch=scratch, charges=charges)
+    return Streamed(run, found, nobody, by, cluster, merged=merged, scratch=scratch, added=added)
 
 
 def _check(scoring: Scoring, merged: Partial) -> None:
