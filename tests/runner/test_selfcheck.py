@@ -110,7 +110,7 @@ def test_a_block_of_the_loop_is_seen_by_beats_and_timer() -> None:
     check, *late = asyncio.run(main())
     assert late == [True, False, False]
     assert (check.beats.longest or 0) > 200
-    assert (check.lags.longest or 0) > 200
+    assert (check.lags.longest or 0) > 90  # a turn is due every 200 ms: a third of the block at least
     assert check.beats.bins.total() > 10
 
 
