@@ -21,7 +21,8 @@ from evalkit.records.batch import Batch, Places, drained, gathered
 from evalkit.records.block_lines import BlockLines, Whole
 from evalkit.records.cells import column_of, constant
 from evalkit.records.fields import COLUMNS, of_rows
-from evalkit.records.forms import Forms, Known
+from evalkit.records.forms import Forms
+from evalkit.records.known import Known
 
 __all__ = ["BLOCK_BYTES", "LEARN_AFTER", "line_batches"]
 
